@@ -1,0 +1,250 @@
+"""What a case may assert: one tagged union on `kind`, each member saying how it answers in its docstring."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import AliasChoices, Field, model_validator
+
+from .base import Json, SafeText, Strict
+from .enums import Scope
+
+__all__ = [
+    "Assertion",
+    "Contains",
+    "ContainsAll",
+    "ContainsAny",
+    "Cost",
+    "GroundedFacts",
+    "JsonSchema",
+    "JsonWhere",
+    "Judge",
+    "Lang",
+    "LangMode",
+    "Latency",
+    "LatencyMetric",
+    "NoPromptLeak",
+    "NotContains",
+    "Outcome",
+    "Regex",
+    "ToolCall",
+]
+
+Weight = Annotated[int, Field(ge=1, le=10_000)]
+Needle = Annotated[SafeText, Field(min_length=1, max_length=10_000)]
+Pattern = Annotated[SafeText, Field(min_length=1, max_length=2_000)]
+Flags = Annotated[str, Field(max_length=8)]
+
+
+class AssertionBase(Strict):
+    """What every assertion has: a label, a weight in the score, and whether it alone fails the case."""
+
+    judged: ClassVar[bool] = False
+    needs_tools: ClassVar[bool] = False
+
+    ref: Annotated[SafeText, Field(max_length=128)] | None = None
+    weight: Weight = 1
+    required: bool = False
+
+
+class ScopedBase(AssertionBase):
+    """An assertion that reads agent messages."""
+
+    scope: Scope = Scope.ANY
+
+
+class Regex(ScopedBase):
+    """A JavaScript regular expression that must be found, or with `mustMatch: false` must not."""
+
+    kind: Literal["regex"] = "regex"
+    pattern: Pattern
+    flags: Flags = ""
+    must_match: bool = True
+
+
+class Contains(ScopedBase):
+    """A text that must occur, compared in one Unicode form."""
+
+    kind: Literal["contains"] = "contains"
+    value: Needle
+    case_insensitive: bool = False
+
+
+class NotContains(ScopedBase):
+    """A text that must not occur in any message of the scope."""
+
+    kind: Literal["not_contains"] = "not_contains"
+    value: Needle
+    case_insensitive: bool = False
+
+
+class ContainsAll(ScopedBase):
+    """Texts that must all occur in one message."""
+
+    kind: Literal["contains_all"] = "contains_all"
+    values: Annotated[tuple[Needle, ...], Field(min_length=1, max_length=200)]
+    case_insensitive: bool = False
+
+
+class ContainsAny(ScopedBase):
+    """Texts of which at least one must occur."""
+
+    kind: Literal["contains_any"] = "contains_any"
+    values: Annotated[tuple[Needle, ...], Field(min_length=1, max_length=200)]
+    case_insensitive: bool = False
+
+
+class LangMode(StrEnum):
+    """Which rules decide a language: the full ones, or only the forbidden letters of the first product."""
+
+    LETTERS = "letters"
+    SEED = "seed"
+    AUTO = "auto"
+
+
+class Lang(ScopedBase):
+    """The language of the answers: uk, ru and en by letters, others through the `lang` extra."""
+
+    kind: Literal["lang"] = "lang"
+    expected: Annotated[str, Field(pattern=r"^[a-z]{2}$")]
+    scope: Scope = Scope.ALL
+    mode: LangMode = LangMode.LETTERS
+    ignore: Annotated[tuple[Needle, ...], Field(max_length=200)] = ()
+    ignore_quotes: bool = False
+    homoglyphs: Literal["report", "fail"] = "report"
+
+
+class ToolCall(AssertionBase):
+    """How often the agent called a tool, counting only calls whose arguments match."""
+
+    needs_tools: ClassVar[bool] = True
+
+    kind: Literal["tool_call"] = "tool_call"
+    tool_name: Annotated[
+        SafeText,
+        Field(min_length=1, max_length=256, validation_alias=AliasChoices("toolName", "name", "tool_name")),
+    ]
+    args_regex: Pattern | dict[Annotated[str, Field(min_length=1, max_length=256)], Pattern] | None = None
+    args_flags: Flags = ""
+    min_occurrence: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    max_occurrence: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    must_not_match: bool = False
+
+    @model_validator(mode="after")
+    def _bounds(self) -> Self:
+        low = 1 if self.min_occurrence is None else self.min_occurrence
+        if self.max_occurrence is not None and low > self.max_occurrence:
+            raise ValueError(
+                f"minOccurrence ({low}) is above maxOccurrence ({self.max_occurrence}), so no number of calls can pass; "
+                "lower minOccurrence (its default is 1) or raise maxOccurrence"
+            )
+        return self
+
+
+class Outcome(AssertionBase):
+    """A label that the bot reports beside its answer, such as its department."""
+
+    kind: Literal["outcome"] = "outcome"
+    field: Annotated[SafeText, Field(min_length=1, max_length=128)]
+    equals: Json = None
+    in_: Annotated[
+        Annotated[tuple[Any, ...], Field(min_length=1, max_length=200)] | None, Field(alias="in")
+    ] = None
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        if ("equals" in self.model_fields_set) == ("in_" in self.model_fields_set):
+            raise ValueError("give exactly one of equals and in")
+        return self
+
+
+class LatencyMetric(StrEnum):
+    """Which time of a case is compared."""
+
+    MAX = "max"
+    P95 = "p95"
+    TOTAL = "total"
+    TTFT = "ttft"
+
+
+class Latency(AssertionBase):
+    """The agent's time, harness and waits left out, in milliseconds."""
+
+    kind: Literal["latency"] = "latency"
+    max_ms: Annotated[int, Field(ge=1, le=86_400_000)]
+    metric: LatencyMetric = LatencyMetric.MAX
+
+
+class Cost(AssertionBase):
+    """What the agent's calls of one case may cost, in cents or in tokens."""
+
+    kind: Literal["cost"] = "cost"
+    max_cents: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    max_tokens: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
+
+    @model_validator(mode="after")
+    def _one_of(self) -> Self:
+        if (self.max_cents is None) == (self.max_tokens is None):
+            raise ValueError("give exactly one of maxCents and maxTokens")
+        return self
+
+
+class JsonWhere(StrEnum):
+    """Where in an answer the JSON document stands."""
+
+    WHOLE = "whole"
+    EMBEDDED = "embedded"
+    FENCE = "fence"
+
+
+class JsonSchema(ScopedBase):
+    """JSON in the answer that must satisfy a JSON Schema (2020-12 unless `$schema` says otherwise)."""
+
+    kind: Literal["json_schema"] = "json_schema"
+    where: JsonWhere = JsonWhere.WHOLE
+    schema_: Annotated[dict[str, Any] | bool, Field(alias="schema")]
+
+
+class NoPromptLeak(ScopedBase):
+    """No run of eight words of the agent's prompt may stand in an answer."""
+
+    kind: Literal["no_prompt_leak"] = "no_prompt_leak"
+
+
+class GroundedFacts(ScopedBase):
+    """Numbers, money, dates, links and ids of the answers must come from the conversation or the given facts."""
+
+    kind: Literal["grounded_facts"] = "grounded_facts"
+    facts: Annotated[tuple[Needle, ...], Field(max_length=1_000)] = ()
+    threshold: Annotated[float, Field(gt=0, le=1)] = 1
+
+
+class Judge(AssertionBase):
+    """One criterion that a judge model decides."""
+
+    judged: ClassVar[bool] = True
+
+    kind: Literal["judge"] = "judge"
+    rubric: Annotated[SafeText, Field(min_length=1, max_length=20_000)]
+    votes: Literal[1, 3, 5] | None = None
+
+
+Assertion = Annotated[
+    Regex
+    | Contains
+    | NotContains
+    | ContainsAll
+    | ContainsAny
+    | Lang
+    | ToolCall
+    | Outcome
+    | Latency
+    | Cost
+    | JsonSchema
+    | NoPromptLeak
+    | GroundedFacts
+    | Judge,
+    Field(discriminator="kind"),
+]
+"""Any assertion; `kind` chooses the member."""

@@ -1,0 +1,1 @@
+"""Pure grading: assertions, scoring, statistics, judge parsing, gate."""

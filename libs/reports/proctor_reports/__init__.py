@@ -1,0 +1,1 @@
+"""Pure renderers of a finished run: terminal, JUnit, Markdown, CSV."""

@@ -1,0 +1,1 @@
+"""The alerter service: consumes finished runs; regression alerts build on it."""

@@ -1,0 +1,1 @@
+"""The API service: the truth about accounts, cases, runs and results."""

@@ -1,0 +1,1 @@
+"""The judge service: asks a model about what code cannot check."""

@@ -1,0 +1,1 @@
+"""The scheduler service: consumes finished runs; cron schedules build on it."""
