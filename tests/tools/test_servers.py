@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import aio_pika
+import asyncpg
+import pytest
+
+from tests.support.servers import broker_queues, fresh_amqp, fresh_database
+from tools.servers.choose import ensure
+from tools.servers.model import Servers
+from tools.servers.probe import amqp_answers, database_answers, free_port, plain_dsn, url_answers
+
+pytestmark = pytest.mark.real
+
+
+async def test_a_module_has_an_empty_database_for_itself(database_url: str, servers: Servers) -> None:
+    connection = await asyncpg.connect(plain_dsn(database_url))
+    try:
+        await connection.execute("CREATE TABLE mine (id int)")
+        with fresh_database(servers) as other:
+            assert other != database_url
+            beside = await asyncpg.connect(plain_dsn(other))
+            tables = await beside.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+            await beside.close()
+        assert tables == []
+    finally:
+        await connection.close()
+
+
+async def test_a_module_has_a_virtual_host_for_itself(amqp_url: str, servers: Servers) -> None:
+    connection = await aio_pika.connect(amqp_url)
+    async with connection:
+        channel = await connection.channel()
+        queue = await channel.declare_queue("only-here", durable=True)
+        await channel.default_exchange.publish(aio_pika.Message(b"x"), routing_key=queue.name)
+        with fresh_amqp(servers) as other:
+            assert broker_queues(servers, other) == {}
+        declared = await channel.declare_queue("only-here", durable=True, passive=True)
+        assert declared.declaration_result.message_count == 1
+
+
+def test_asking_again_gives_the_same_servers(servers: Servers) -> None:
+    assert ensure() == servers
+
+
+def test_a_closed_port_and_a_wrong_password_are_no_server(servers: Servers) -> None:
+    port = free_port()
+    assert not amqp_answers(f"amqp://guest:guest@127.0.0.1:{port}/")
+    assert not database_answers(f"postgresql://postgres:postgres@127.0.0.1:{port}/postgres")
+    assert not url_answers(f"http://127.0.0.1:{port}/")
+    assert not amqp_answers(servers.amqp_url.replace("proctor:", "nobody:", 1))
+    assert not database_answers(servers.database_url.replace("proctor:", "nobody:", 1))
