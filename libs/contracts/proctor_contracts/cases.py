@@ -14,6 +14,10 @@ from .enums import Priority, RetryPolicy
 from .transcript import ToolCallRecord
 
 __all__ = [
+    "Category",
+    "Name",
+    "Ref",
+    "Tag",
     "CaseBudget",
     "CaseFields",
     "CaseInput",

@@ -10,7 +10,10 @@ from pydantic import BeforeValidator, Field
 from .base import Json, Wire
 from .enums import Role
 
-__all__ = ["ToolCallRecord", "TranscriptEntry", "Usage"]
+__all__ = ["SCRIPTED", "ToolCallRecord", "TranscriptEntry", "Usage"]
+
+SCRIPTED = "scripted"
+"""The `finish` of an agent entry that the case's script wrote, not the agent."""
 
 
 class Usage(Wire):
@@ -62,7 +65,8 @@ class TranscriptEntry(Wire):
     """One message; on input the roles `user` and `assistant` are read as `tester` and `agent`.
 
     `turn` counts user turns from 1. `latency_ms` is the agent's time for the whole turn and stands on the turn's
-    first agent entry only, as `usage` does; a reply of several bubbles is several entries.
+    first agent entry only, as `usage` does; a reply of several bubbles is several entries. `finish` is `scripted`
+    on words that a script put into the agent's mouth.
     """
 
     role: Annotated[Role, BeforeValidator(_role)]
@@ -74,3 +78,8 @@ class TranscriptEntry(Wire):
     usage: Usage | None = None
     finish: str | None = None
     tool_calls: Annotated[tuple[ToolCallRecord, ...], Field(max_length=10_000)] = ()
+
+    @property
+    def graded(self) -> bool:
+        """Whether the agent itself is responsible for this entry."""
+        return self.role is Role.AGENT and self.finish != SCRIPTED

@@ -1,0 +1,1 @@
+"""The REST shapes: bodies, views, envelopes and problems."""

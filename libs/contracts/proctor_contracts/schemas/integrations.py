@@ -1,0 +1,136 @@
+"""Integrations, their handlers, and API keys over REST."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, Field
+
+from proctor_contracts.base import SafeText, Strict, Wire
+from proctor_contracts.endpoint import HttpEndpoint, SecretRef
+from proctor_contracts.enums import KeyKind, Provider
+
+from .common import Timestamp
+
+__all__ = [
+    "HandlerCreate",
+    "HandlerPatch",
+    "HandlerView",
+    "IntegrationCreate",
+    "IntegrationPatch",
+    "IntegrationView",
+    "KeyCreate",
+    "KeyCreated",
+    "KeyView",
+]
+
+IntegrationName = Annotated[SafeText, AfterValidator(str.strip), Field(min_length=1, max_length=128)]
+Prompt = Annotated[SafeText, Field(max_length=262_144)]
+Model = Annotated[SafeText, Field(min_length=1, max_length=256)]
+
+
+class IntegrationCreate(Strict):
+    """A deployed bot: how to reach it and what it was told."""
+
+    name: IntegrationName
+    agent_prompt: Prompt = ""
+    platform_assistant_id: Annotated[SafeText, Field(max_length=256)] | None = None
+    provider: Provider = Provider.HTTP
+    model: Model | None = None
+    endpoint: HttpEndpoint | None = None
+    locale: Annotated[str, Field(pattern=r"^[a-z]{2}(-[A-Z]{2})?$")] | None = None
+
+
+class IntegrationPatch(Strict):
+    """Named fields change; an explicit null clears a nullable one."""
+
+    name: IntegrationName | None = None
+    agent_prompt: Prompt | None = None
+    platform_assistant_id: Annotated[SafeText, Field(max_length=256)] | None = None
+    provider: Provider | None = None
+    model: Model | None = None
+    endpoint: HttpEndpoint | None = None
+    locale: Annotated[str, Field(pattern=r"^[a-z]{2}(-[A-Z]{2})?$")] | None = None
+
+
+class IntegrationView(Wire):
+    """An integration as stored; header secrets stay references."""
+
+    id: UUID
+    name: str
+    agent_prompt: str
+    platform_assistant_id: str | None
+    provider: Provider
+    model: str | None
+    endpoint: HttpEndpoint | None
+    locale: str | None
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class HandlerCreate(Strict):
+    """A tool of the bot. An unset `isSideEffect` counts as a side effect."""
+
+    name: Annotated[SafeText, Field(min_length=1, max_length=256)]
+    description: Annotated[SafeText, Field(max_length=4_000)] | None = None
+    url: Annotated[SafeText, Field(max_length=2_048)] = ""
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "POST"
+    headers: dict[str, SafeText | SecretRef] = Field(default_factory=dict)
+    body: Any = None
+    parameters_schema: dict[str, Any] | None = None
+    is_side_effect: bool | None = None
+
+
+class HandlerPatch(Strict):
+    """Named fields change; an explicit null clears a nullable one."""
+
+    name: Annotated[SafeText, Field(min_length=1, max_length=256)] | None = None
+    description: Annotated[SafeText, Field(max_length=4_000)] | None = None
+    url: Annotated[SafeText, Field(max_length=2_048)] | None = None
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None
+    headers: dict[str, SafeText | SecretRef] | None = None
+    body: Any = None
+    parameters_schema: dict[str, Any] | None = None
+    is_side_effect: bool | None = None
+
+
+class HandlerView(Wire):
+    """A handler as stored."""
+
+    id: UUID
+    integration_id: UUID
+    name: str
+    description: str | None
+    url: str
+    method: str
+    headers: dict[str, Any]
+    body: Any
+    parameters_schema: dict[str, Any] | None
+    is_side_effect: bool | None
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class KeyCreate(Strict):
+    """Ask for a key; it is shown once."""
+
+    kind: KeyKind = KeyKind.PRIVATE
+    name: Annotated[SafeText, Field(min_length=1, max_length=128)] = "key"
+
+
+class KeyView(Wire):
+    """A key without its secret."""
+
+    id: UUID
+    kind: KeyKind
+    name: str
+    prefix: str
+    created_at: Timestamp
+    last_used_at: Timestamp | None = None
+
+
+class KeyCreated(KeyView):
+    """The one time a key is shown whole."""
+
+    key: str
