@@ -8,9 +8,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "ALERTER_RUNS", "API_CAPTURES", "API_SCHEDULES", "COLLECTOR_RESULTS", "CONTROL", "DEAD", "DEAD_LETTERS", "DEFAULT_POOL",
-    "DELIVERY_LIMIT", "EVENTS", "FIXED_POOLS", "JOBS", "JUDGE_CASES", "LIVE", "MAX_BODY_BYTES", "RETRY_LADDER", "SCHEDULER_RUNS",
-    "Binding", "Delay", "Exchange", "ExchangeKind", "Queue", "case_key", "live_key", "runner_queue", "work_queues",
+    "ALERTER_RUNS",
+    "API_CAPTURES",
+    "API_SCHEDULES",
+    "COLLECTOR_RESULTS",
+    "CONTROL",
+    "DEAD",
+    "DEAD_LETTERS",
+    "DEFAULT_POOL",
+    "DELIVERY_LIMIT",
+    "EVENTS",
+    "FIXED_POOLS",
+    "JOBS",
+    "JUDGE_CASES",
+    "LIVE",
+    "MAX_BODY_BYTES",
+    "RETRY_LADDER",
+    "SCHEDULER_RUNS",
+    "Binding",
+    "Delay",
+    "Exchange",
+    "ExchangeKind",
+    "Queue",
+    "case_key",
+    "live_key",
+    "runner_queue",
+    "work_queues",
 ]
 
 ExchangeKind = str
@@ -60,7 +83,11 @@ DEAD = Exchange("proctor.dead", "topic")
 CONTROL = Exchange("proctor.control", "fanout", transient=True)
 LIVE = Exchange("proctor.live", "topic", transient=True)
 
-RETRY_LADDER = (Delay("proctor.retry.5s", 5), Delay("proctor.retry.30s", 30), Delay("proctor.retry.300s", 300))
+RETRY_LADDER = (
+    Delay("proctor.retry.5s", 5),
+    Delay("proctor.retry.30s", 30),
+    Delay("proctor.retry.300s", 300),
+)
 
 
 def case_key(pool: str) -> str:

@@ -6,6 +6,16 @@ from .outcomes import CaseExecuted, CaseJudged
 from .runs import LiveEvent, LiveHint, RunCancelled, RunCompleted, Transient, WorkerHeartbeat
 
 __all__ = [
-    "CaseExecuted", "CaseJudged", "CaseRequested", "JudgeCriterion", "JudgeRequested", "LiveEvent", "LiveHint", "Message",
-    "RunCancelled", "RunCompleted", "Transient", "WorkerHeartbeat",
+    "CaseExecuted",
+    "CaseJudged",
+    "CaseRequested",
+    "JudgeCriterion",
+    "JudgeRequested",
+    "LiveEvent",
+    "LiveHint",
+    "Message",
+    "RunCancelled",
+    "RunCompleted",
+    "Transient",
+    "WorkerHeartbeat",
 ]

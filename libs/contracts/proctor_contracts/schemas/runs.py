@@ -61,7 +61,9 @@ class RunCreate(Strict):
     model: Model | None = None
     prompt_version_id: UUID | None = None
     trigger: Trigger = Trigger.MANUAL
-    tags: Annotated[tuple[Annotated[SafeText, Field(min_length=1, max_length=64)], ...], Field(max_length=50)] = ()
+    tags: Annotated[
+        tuple[Annotated[SafeText, Field(min_length=1, max_length=64)], ...], Field(max_length=50)
+    ] = ()
     concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
     judge: JudgeSettings | None = None
     judge_policy: JudgePolicy = "always"
