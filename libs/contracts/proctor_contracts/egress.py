@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["EgressRefused"]
 
 
-class EgressRefused(Exception):  # noqa: N818 - it names what happened, and callers read it as a verdict
+class EgressRefused(Exception):
     """The egress policy does not let a request leave; `code` is stable, `reason` says what to change."""
 
     def __init__(self, code: str, reason: str) -> None:

@@ -76,12 +76,12 @@ class HttpEndpoint(Strict):
 
     url: SafeText = Field(min_length=1, max_length=2000)
     method: Literal["GET", "POST", "PUT", "PATCH"] = "POST"
-    headers: dict[str, SafeText | SecretRef] = {}
+    headers: dict[str, SafeText | SecretRef] = Field(default_factory=dict)
     body: Json = None
     reply_path: JsonPath | None = None
     tool_calls_path: JsonPath | None = None
     tool_calls_optional: bool = False
-    outcome_paths: dict[str, JsonPath] = {}
+    outcome_paths: dict[str, JsonPath] = Field(default_factory=dict)
     usage_path: JsonPath | None = None
     session_path: JsonPath | None = None
     timeout_ms: int = Field(default=60_000, ge=1, le=600_000)

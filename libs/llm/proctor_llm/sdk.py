@@ -1,0 +1,119 @@
+"""What the SDK adapters share: importing on first use, and turning an SDK's exceptions into ours."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from proctor_contracts.egress import EgressRefused
+from proctor_contracts.enums import Blame
+
+from .door import Door, Surroundings
+from .errors import LlmError, LlmErrorCode
+from .faults import connection_fault, provider_fault, too_large
+from .transport import ReplyTooLargeError, http_client
+
+__all__ = ["MAX_REPLY_BYTES", "Sdk", "require_model"]
+
+MAX_REPLY_BYTES = 16 * 1024 * 1024
+
+
+class Sdk:
+    """One vendor's SDK and its client, made on first use: the import alone takes a second or more.
+
+    `build(sdk, http)` makes the client from the imported module and the HTTP client it is to use.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        http_module: str,
+        key_name: str,
+        door: Door,
+        surroundings: Surroundings,
+        build: Callable[[ModuleType, Any], Any],
+    ) -> None:
+        self.name = name
+        self._http_module = http_module
+        self._key_name = key_name
+        self._door = door
+        self._surroundings = surroundings
+        self._build = build
+        self._module: ModuleType | None = None
+        self._client: Any = None
+        self._making = asyncio.Lock()
+
+    async def client(self) -> Any:
+        """Give the SDK's client."""
+        if self._client is None:
+            async with self._making:
+                if self._client is None:
+                    # Off the loop: other conversations go on while the SDK is read from disk.
+                    self._module = await asyncio.to_thread(self._import, self.name)
+                    httpx = await asyncio.to_thread(self._import, self._http_module)
+                    self._client = self._build(
+                        self._module, http_client(httpx, self._door, limit=MAX_REPLY_BYTES)
+                    )
+        return self._client
+
+    async def aclose(self) -> None:
+        """Close the SDK's client; the connections are the door's."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    def fault(self, error: Exception) -> LlmError | EgressRefused:
+        """Name what an SDK call raised; anything that is not the SDK's or the wire's is raised again."""
+        inner: BaseException | None = error
+        while inner is not None:
+            if isinstance(inner, EgressRefused):
+                return inner
+            if isinstance(inner, ReplyTooLargeError):
+                return too_large(self.name, MAX_REPLY_BYTES, blame=Blame.PROVIDER)
+            inner = inner.__cause__ or inner.__context__
+        sdk = self._module
+        if sdk is not None and isinstance(error, sdk.APIStatusError):
+            return self.status_fault(
+                error.status_code, error.body, retry_after=error.response.headers.get("retry-after")
+            )
+        if sdk is not None and isinstance(error, sdk.APIConnectionError):
+            return connection_fault(self.name, error.__cause__ or error, blame=Blame.PROVIDER)
+        if isinstance(error, OSError) or type(error).__module__.startswith("aiohttp"):
+            return connection_fault(self.name, error, blame=Blame.PROVIDER)
+        if sdk is not None and isinstance(error, sdk.APIError | TypeError | ValueError):
+            message = f"{self.name} cannot send the request: {error}"
+            return LlmError(LlmErrorCode.BAD_REQUEST, message, blame=Blame.INFRASTRUCTURE)
+        raise error
+
+    def status_fault(self, status: int, body: Any, *, retry_after: str | None = None) -> LlmError:
+        """Name an error the API answered with, or sent inside a stream that was open."""
+        return provider_fault(
+            provider=self.name,
+            key_name=self._key_name,
+            status=status,
+            body=body,
+            retry_after=retry_after,
+            now=self._surroundings.now(),
+        )
+
+    def _import(self, name: str) -> ModuleType:
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            message = f"{name} is not installed: pip install 'proctor[models]'"
+            raise LlmError(LlmErrorCode.PROVIDER_UNAVAILABLE, message, blame=Blame.INFRASTRUCTURE) from error
+
+
+def require_model(provider: str, model: str) -> None:
+    """Refuse a call without a model before anything is sent.
+
+    Raises:
+        LlmError: `missing_model`, saying where to set it.
+    """
+    if not model:
+        message = f"no model is named for {provider}: set `model` on the integration or the run"
+        raise LlmError(LlmErrorCode.MISSING_MODEL, message, blame=Blame.INFRASTRUCTURE)
