@@ -1,0 +1,195 @@
+"""JavaScript regular expressions through quickjs-ng, with limits on time, memory and text."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import TYPE_CHECKING, Any
+
+from .context import RegexAnswer, RegexFound, RegexInvalid, RegexLimit, RegexMissing
+from .text import nfc, storable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["FLAGS", "QuickJsRegex", "pasted_slashes"]
+
+FLAGS = "dgimsuvy"
+TEXT_LIMIT = 100_000
+PATTERN_LIMIT = 2_000
+FIRST_LIMIT = 0.1
+SECOND_LIMIT = 0.5
+MEMORY_LIMIT = 64 << 20
+
+# The engine counts the CPU time of the whole process, so two evaluations at once would eat each other's time.
+_one_at_a_time = threading.Lock()
+
+# A fresh RegExp for every call: with the flag g, a kept one would start where its last match ended.
+_SEARCH = """(pattern, flags, text) => {
+  const found = new RegExp(pattern, flags).exec(text);
+  return found === null ? "" : found.index + "," + found[0].length;
+}"""
+_COMPILE = "(pattern, flags) => { new RegExp(pattern, flags); return true; }"
+_PASTED = re.compile(r"/.+/[dgimsuvy]+", re.DOTALL)
+
+
+def pasted_slashes(pattern: str) -> bool:
+    """Whether a pattern looks like a whole JavaScript literal, `/…/i`; its slashes would match as text."""
+    return _PASTED.fullmatch(pattern) is not None
+
+
+class QuickJsRegex:
+    """A `RegexEngine` with JavaScript's own semantics.
+
+    Pattern and text are composed to NFC, lone surrogates become U+FFFD, and text beyond 100,000 characters is
+    not read. An evaluation gets 100 ms of CPU; interrupted, it runs once more in a fresh context with 500 ms,
+    so that a busy process is not mistaken for a slow pattern. Every thread has its own context; use one
+    dedicated thread.
+    """
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def search(self, pattern: str, flags: str, text: str) -> RegexAnswer:
+        """Look for a pattern; never raises for what the pattern or the text holds."""
+        pattern, text = storable(nfc(pattern)), storable(nfc(text))
+        cut = text[:TEXT_LIMIT] if len(text) > TEXT_LIMIT else text
+        with _one_at_a_time:
+            answer = self._evaluate(pattern, flags, cut)
+        if isinstance(answer, RegexMissing) and cut is not text:
+            return RegexLimit(
+                "text_too_long", f"not found in the first {TEXT_LIMIT} characters, the rest was not read"
+            )
+        return answer
+
+    def problem(self, pattern: str, flags: str = "") -> str | None:
+        """Say why a pattern or its flags cannot be used, with the fault's position; None when they can."""
+        if reason := _bad_flags(flags):
+            return reason
+        if len(pattern) > PATTERN_LIMIT:
+            return f"the pattern is longer than {PATTERN_LIMIT} characters"
+        if pasted_slashes(pattern):
+            body, _, given = pattern[1:].rpartition("/")
+            return (
+                f"the pattern is written with its slashes, which would be matched as text; "
+                f'write pattern "{body}" and flags "{given}"'
+            )
+        pattern = storable(nfc(pattern))
+        with _one_at_a_time:
+            reason = self._compile_error(pattern, flags)
+            if reason is None:
+                return None
+            position = self._fault_position(pattern, flags)
+        near = pattern[position : position + 12]
+        return f"{reason} at position {position}" + (f' (near "{near}")' if near else " (the end)")
+
+    def _evaluate(self, pattern: str, flags: str, text: str) -> RegexAnswer:
+        try:
+            found = self._functions(FIRST_LIMIT)[0](pattern, flags, text)
+        except Exception as error:  # noqa: BLE001 - the engine's own exception, imported lazily with it
+            if not _limit_hit(error):
+                return RegexInvalid(_reason(error))
+            self._drop()
+            try:
+                found = self._functions(SECOND_LIMIT)[0](pattern, flags, text)
+            except Exception as again:  # noqa: BLE001 - as above
+                if not _limit_hit(again):
+                    return RegexInvalid(_reason(again))
+                return RegexLimit("regex_timeout", "the pattern needed too much time or memory on this text")
+            finally:
+                self._drop()
+        return _found(found, text)
+
+    def _compile_error(self, pattern: str, flags: str) -> str | None:
+        try:
+            self._functions(SECOND_LIMIT)[1](pattern, flags)
+        except Exception as error:  # noqa: BLE001 - the engine's own exception, imported lazily with it
+            return _reason(error)
+        finally:
+            self._drop()
+        return None
+
+    def _fault_position(self, pattern: str, flags: str) -> int:
+        """Find the longest start of the pattern that compiles once its open groups and classes are closed."""
+        compiles = self._functions(SECOND_LIMIT)[1]
+        closers, opened = _closers(pattern)
+        for end in range(len(pattern), -1, -1):
+            try:
+                compiles(pattern[:end] + closers[end], flags)
+            except Exception:  # noqa: BLE001, S112 - a refused start is what this loop looks for
+                continue
+            finally_open = opened if end == len(pattern) else end
+            self._drop()
+            return finally_open
+        self._drop()
+        return 0
+
+    def _functions(self, limit: float) -> tuple[Callable[..., str], Callable[..., bool]]:
+        functions: tuple[Callable[..., str], Callable[..., bool]] | None
+        functions = getattr(self._local, "functions", None)
+        if functions is None:
+            # The package's own wrapper starts a thread on import; the extension module does not.
+            import _quickjs  # type: ignore[import-not-found]  # noqa: PLC0415 - untyped; loaded with the first pattern
+
+            context: Any = _quickjs.Context()
+            context.set_memory_limit(MEMORY_LIMIT)
+            context.set_time_limit(limit)
+            functions = (context.eval(_SEARCH), context.eval(_COMPILE))
+            self._local.context, self._local.functions = context, functions
+        return functions
+
+    def _drop(self) -> None:
+        self._local.__dict__.clear()
+
+
+def _bad_flags(flags: str) -> str | None:
+    for flag in flags:
+        if flag not in FLAGS:
+            return f'unknown flag "{flag}"; the flags are {", ".join(FLAGS)}'
+        if flags.count(flag) > 1:
+            return f'the flag "{flag}" is given twice'
+    if "u" in flags and "v" in flags:
+        return "the flags u and v cannot be used together"
+    return None
+
+
+def _limit_hit(error: Exception) -> bool:
+    """Whether the engine gave up: interrupted, out of memory or out of stack."""
+    return not str(error).startswith("SyntaxError")
+
+
+def _reason(error: Exception) -> str:
+    return str(error).partition("\n")[0].removeprefix("SyntaxError: ")
+
+
+def _found(answer: str, text: str) -> RegexAnswer:
+    """Turn the engine's UTF-16 offsets into characters."""
+    if not answer:
+        return RegexMissing()
+    start, length = map(int, answer.split(","))
+    if text.isascii() or max(text) <= "\uffff":
+        return RegexFound(start, text[start : start + length])
+    units = text.encode("utf-16-le")
+    before = units[: 2 * start].decode("utf-16-le", "replace")
+    return RegexFound(len(before), units[2 * start : 2 * (start + length)].decode("utf-16-le", "replace"))
+
+
+def _closers(pattern: str) -> tuple[list[str], int]:
+    """For each start of the pattern, what closes it; and where the last thing left open was opened."""
+    closers, groups, in_class, class_at, escaped = [""], [], False, 0, False
+    for index, char in enumerate(pattern):
+        if escaped:
+            escaped = False
+        elif char == "\\":
+            escaped = True
+        elif in_class:
+            in_class = char != "]"
+        elif char == "[":
+            in_class, class_at = True, index
+        elif char == "(":
+            groups.append(index)
+        elif char == ")" and groups:
+            groups.pop()
+        closers.append(("]" if in_class else "") + ")" * len(groups))
+    opened = class_at if in_class else groups[-1] if groups else len(pattern)
+    return closers, opened
