@@ -1,0 +1,202 @@
+"""The report for people: failures explained, errors apart, then the numbers and what the gate decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proctor_contracts.enums import ResultStatus
+from proctor_contracts.gate import GateOutcome
+from proctor_contracts.schemas.runs import ResultView, RunDocument
+from proctor_contracts.summary import GroupSummary, RunSummary
+
+from .paint import Paint
+from .reading import (
+    Finding,
+    broken_checks,
+    by_status,
+    finding,
+    first_failure,
+    label,
+    money,
+    percent,
+    score_text,
+    seconds,
+)  # fmt: skip
+from .text import cells, clip, one_line, pad, wrap
+
+__all__ = ["render_terminal"]
+
+_NARROWEST = 40
+_CATEGORY_WIDTH = 40
+_MANY_FINDINGS = 5
+_GATE_WORDS = {
+    GateOutcome.PASSED: ("gate passed", "green"),
+    GateOutcome.FAILED: ("gate failed", "red"),
+    GateOutcome.UNDECIDED: ("gate could not decide", "yellow"),
+}
+
+
+def render_terminal(document: RunDocument, *, width: int = 100, color: bool = False) -> str:
+    """Render a finished run for a terminal of `width` columns; nothing in it can act on the terminal."""
+    return "\n".join(_Report(document, width=max(width, _NARROWEST), paint=Paint(color)).lines()) + "\n"
+
+
+class _Report:
+    def __init__(self, document: RunDocument, *, width: int, paint: Paint) -> None:
+        self.document = document
+        self.width = width
+        self.paint = paint
+        self.trials = document.run.repeats > 1
+
+    def lines(self) -> Iterator[str]:
+        for result in by_status(self.document, ResultStatus.FAILED):
+            yield from self.failed(result)
+            yield ""
+        for result in by_status(self.document, ResultStatus.ERROR):
+            yield from self.errored(result)
+            yield ""
+        flaky = [result for result in self.document.results if result.flaky]
+        if flaky:
+            yield from self.flaky(flaky)
+            yield ""
+        yield from self.summary()
+        yield from self.gate()
+
+    def heading(self, mark: str, color: str, result: ResultView, rest: str) -> str:
+        flags = " CRITICAL" if result.critical else ""
+        room = self.width - 2 - cells(rest) - len(flags) - 1
+        title = clip(one_line(label(result, trials=self.trials)), max(room, _NARROWEST // 2))
+        mark, title, flags = self.paint(mark, color), self.paint.bold(title), self.paint(flags, "red")
+        return f"{mark} {title}{flags} {self.paint.dim(rest)}"
+
+    def field(self, name: str, text: str, indent: int = 6) -> Iterator[str]:
+        hang = indent + 10
+        first = True
+        for line in wrap(one_line(text, 600), self.width - hang):
+            yield " " * indent + (self.paint.dim(pad(name, 10)) if first else " " * 10) + line
+            first = False
+
+    def explain(self, found: Finding) -> Iterator[str]:
+        for number, line in enumerate(wrap(one_line(f"{found.check}: {found.problem}", 600), self.width - 6)):
+            yield ("    " if number == 0 else "      ") + line
+        for name, text in (("expected", found.expected), ("seen", found.seen), ("where", found.where)):
+            if text:
+                yield from self.field(name, text)
+        for note in found.notes:
+            yield from self.field("note", note)
+
+    def failed(self, result: ResultView) -> Iterator[str]:
+        rest = f"({one_line(result.category, 64)}; {score_text(result)}{_tries(result)})"
+        yield self.heading("✗", "red", result, rest)
+        checks = broken_checks(result.assertion_results)
+        for check in checks[:_MANY_FINDINGS]:
+            yield from self.explain(finding(check, result.transcript))
+        if len(checks) > _MANY_FINDINGS:
+            yield f"    … and {len(checks) - _MANY_FINDINGS} more broken checks"
+        if not checks and (found := first_failure(result)):
+            yield f"    in an earlier attempt, {one_line(found.check)}: {one_line(found.problem)}"
+
+    def errored(self, result: ResultView) -> Iterator[str]:
+        code = result.error.code if result.error else "unknown"
+        blame = f", blame: {result.error.blame.value}" if result.error else ""
+        yield self.heading("!", "yellow", result, f"(error: {one_line(code, 64)}{blame})")
+        if result.error:
+            for line in wrap(one_line(result.error.message, 600), self.width - 4):
+                yield f"    {line}"
+        for check in broken_checks(result.assertion_results)[:_MANY_FINDINGS]:
+            yield from self.explain(finding(check, result.transcript))
+
+    def flaky(self, results: list[ResultView]) -> Iterator[str]:
+        yield self.paint.bold("Flaky: the same case passed and failed")
+        for result in results:
+            line = f"{label(result, trials=self.trials)}: {result.status.value}{_tries(result)}"
+            if found := first_failure(result):
+                line += f"; {found.check}: {found.problem}"
+            yield f"  {self.paint('~', 'yellow')} {clip(one_line(line), self.width - 4)}"
+
+    def summary(self) -> Iterator[str]:
+        run, summary = self.document.run, self.document.run.summary
+        model = f" · {one_line(run.model, 80)}" if run.model else ""
+        yield self.paint.bold(f"{one_line(run.integration_name, 80)} · {run.provider.value}{model}")
+        yield self.paint.dim(f"run {run.id} ({run.status.value})")
+        if summary is None:
+            yield "no summary yet: the run is not over"
+            return
+        yield self.counts(summary)
+        yield from self.rates(summary)
+        if summary.by_category:
+            yield from self.categories(summary.by_category)
+
+    def counts(self, summary: RunSummary) -> str:
+        parts = [f"{summary.total} results of {summary.cases} cases"]
+        for number, word, color in (
+            (summary.passed, "passed", "green"),
+            (summary.failed, "failed", "red"),
+            (summary.error, "error", "yellow"),
+            (summary.cancelled, "cancelled", "yellow"),
+            (summary.flaky, "flaky", "yellow"),
+        ):
+            if number or word in {"passed", "failed", "error"}:
+                parts.append(self.paint(f"{number} {word}", color) if number else f"{number} {word}")
+        return ", ".join(parts)
+
+    def rates(self, summary: RunSummary) -> Iterator[str]:
+        graded = summary.first_attempt_passed + summary.first_attempt_failed
+        rate = percent(summary.pass_rate)
+        if summary.pass_rate is not None:
+            rate += f" of {graded} graded, first attempts"
+        if summary.pass_rate_ci95 is not None:
+            low, high = summary.pass_rate_ci95
+            rate += f"; 95 % interval {percent(low)} to {percent(high)}"
+        yield _line("pass rate", rate)
+        if self.document.run.retries_on_failure:
+            yield _line("  retried", percent(summary.pass_rate_after_retries))
+        if summary.avg_score is not None:
+            yield _line("score", f"{summary.avg_score:.1f} (scored {summary.scored} of {summary.total})")
+        latency = f"p50 {seconds(summary.latency_p50_ms)}, p95 {seconds(summary.latency_p95_ms)}"
+        if summary.latency_p50_ms is not None:
+            yield _line("latency", latency)
+        tokens = summary.usage.total + summary.judge_usage.total
+        yield _line("cost", money(summary.cost_cents) + (f" ({tokens} tokens)" if tokens else ""))
+        if summary.duration_ms is not None:
+            yield _line("time", seconds(summary.duration_ms))
+        if summary.errors_by_code:
+            codes = ", ".join(f"{one_line(code, 64)} x {n}" for code, n in summary.errors_by_code.items())
+            yield _line("errors", codes)
+        if summary.needs_review:
+            yield _line("review", f"{summary.needs_review} results need a person's look")
+
+    def categories(self, groups: dict[str, GroupSummary]) -> Iterator[str]:
+        names = {name: clip(one_line(name, 64), _CATEGORY_WIDTH) for name in groups}
+        column = max(*map(cells, names.values()), len("category"))
+        yield ""
+        yield self.paint.dim(f"{pad('category', column)}  passed  failed  error  score")
+        for name, group in groups.items():
+            score = f"{group.avg_score:5.1f}" if group.avg_score is not None else "    -"
+            partial = f"  scored {group.scored} of {group.total}" if group.scored < group.total else ""
+            failed, error = self.count(group.failed, 6, "red"), self.count(group.error, 5, "yellow")
+            row = f"{group.passed:6}  {failed}  {error}"
+            yield f"{pad(names[name], column)}  {row}  {score}{self.paint.dim(partial)}"
+
+    def count(self, number: int, width: int, color: str) -> str:
+        return self.paint(f"{number:{width}}", color) if number else f"{number:{width}}"
+
+    def gate(self) -> Iterator[str]:
+        decision = self.document.run.gate_decision
+        if decision is None:
+            return
+        words, color = _GATE_WORDS[decision.outcome]
+        yield ""
+        yield self.paint(words, color) + (":" if decision.reasons else "")
+        for reason in decision.reasons:
+            lines = wrap(one_line(reason.message, 600), self.width - 4)
+            for number, line in enumerate(lines):
+                yield ("  - " if number == 0 else "    ") + line
+
+
+def _tries(result: ResultView) -> str:
+    return f"; {result.attempt_count} attempts" if result.attempt_count > 1 else ""
+
+
+def _line(name: str, text: str) -> str:
+    return f"{pad(name, 10)} {text}"
