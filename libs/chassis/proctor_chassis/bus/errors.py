@@ -11,25 +11,25 @@ class BusError(Exception):
     code = "bus_error"
 
 
-class BusUnavailable(BusError):  # noqa: N818 - the name is the state the caller meets
+class BusUnavailable(BusError):
     """The broker is away or does not confirm; the caller keeps the message and tries again."""
 
     code = "bus_unavailable"
 
 
-class Unroutable(BusError):  # noqa: N818 - the broker's own word
+class Unroutable(BusError):
     """No queue is bound to this key, so trying again is useless."""
 
     code = "unroutable"
 
 
-class MessageTooLarge(BusError):  # noqa: N818 - reads as the fact it states
+class MessageTooLarge(BusError):
     """The body is over the limit; refused before sending, since the broker would close the channel."""
 
     code = "message_too_large"
 
 
-class Permanent(Exception):  # noqa: N818 - a handler's verdict on its message
+class Permanent(Exception):
     """This message can never be handled: to the dead letters at once, with the reason `permanent:<code>`."""
 
     def __init__(self, code: str, message: str = "") -> None:
@@ -37,7 +37,7 @@ class Permanent(Exception):  # noqa: N818 - a handler's verdict on its message
         self.code = code
 
 
-class RetryLater(Exception):  # noqa: N818 - a handler's verdict on its message
+class RetryLater(Exception):
     """Deliver this message again, after `after` seconds or the policy's own delay.
 
     An outage of something else is not the message's fault, so by default it is not `counted` against it.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import inspect
 import logging
 from collections import deque
 from collections.abc import Coroutine, Sequence
@@ -22,16 +21,15 @@ from proctor_contracts.topology import DEAD_LETTERS, JOBS, RETRY_LADDER, Delay, 
 
 from .errors import BusUnavailable, Unroutable
 from .handling import Delivery, handle
+from .hearing import Ear
 from .port import DeadSubscription, Depth, Listener, Subscription
 from .retry import Dead, Later
 from .routing import Routes, matches
-from .wire import DELIVERIES, FAILURES, KEY, QUEUE, REASON, check_size, decode_transient, encode, type_of
+from .wire import DELIVERIES, FAILURES, KEY, QUEUE, REASON, check_size, encode, type_of
 
 __all__ = ["InProcessBus"]
 
 _log = logging.getLogger(__name__)
-MAX_UNHEARD = 10_000
-"""How many transient messages wait for a slow listener before the oldest are dropped."""
 
 
 @dataclass(slots=True)
@@ -53,13 +51,6 @@ class _Lane:
     consumers: list[_Consumer] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _Ear:
-    listener: Listener
-    unheard: deque[Transient] = field(default_factory=lambda: deque(maxlen=MAX_UNHEARD))
-    hearing: bool = False
-
-
 class InProcessBus:
     """A `Bus` for the embedded mode and for tests; several services may start on one."""
 
@@ -77,7 +68,7 @@ class InProcessBus:
             queue.name: _Lane(queue, commands=any(bound.exchange == JOBS for bound in queue.bindings))
             for queue in queues
         }
-        self._ears: list[_Ear] = []
+        self._ears: list[Ear] = []
         self._clock = clock or SystemClock()
         self._meters = meters or Meters()
         self._ladder = tuple(ladder)
@@ -118,12 +109,7 @@ class InProcessBus:
             return
         body = message.model_dump_json().encode()
         for ear in ears:
-            copy = decode_transient(ear.listener.models, name, body)
-            if copy is not None:
-                ear.unheard.append(copy)
-                if not ear.hearing:
-                    ear.hearing = True
-                    self._spawn(self._hear(ear))
+            ear.hear(name, body)
 
     async def start(
         self,
@@ -131,7 +117,7 @@ class InProcessBus:
         listeners: Sequence[Listener] = (),
     ) -> None:
         """Begin to consume; consumers of one queue share its messages."""
-        self._ears += [_Ear(listener) for listener in listeners]
+        self._ears += [Ear(listener) for listener in listeners]
         for subscription in subscriptions:
             lane = self._lanes[subscription.queue.name]
             lane.consumers.append(_Consumer(subscription, contextvars.copy_context()))
@@ -154,6 +140,8 @@ class InProcessBus:
         except TimeoutError:
             _log.warning("bus.stopped_before_done", extra={"handlers": len(self._tasks)})
         self._open = False
+        for ear in self._ears:
+            ear.close()
         rest = list(self._tasks)
         for task in rest:
             task.cancel()
@@ -217,18 +205,6 @@ class InProcessBus:
             call()
 
         self._timers[number] = self._clock.call_later(delay.seconds, run)
-
-    async def _hear(self, ear: _Ear) -> None:
-        try:
-            while ear.unheard:
-                try:
-                    answer = ear.listener.handler(ear.unheard.popleft())
-                    if inspect.isawaitable(answer):
-                        await answer
-                except Exception:  # noqa: BLE001 - one bad hint must not deafen the listener
-                    _log.exception("bus.listener_failed", extra={"exchange": ear.listener.exchange.name})
-        finally:
-            ear.hearing = False
 
     def _spawn(
         self, work: Coroutine[object, object, None], context: contextvars.Context | None = None
