@@ -38,7 +38,7 @@ class Redactor:
         """Learn one secret, also in the spellings it takes inside a URL or a JSON string."""
         spellings = {
             value,
-            quote(value, safe=""),
+            quote(value, safe="", errors="replace"),
             json.dumps(value)[1:-1],
             json.dumps(value, ensure_ascii=False)[1:-1],
         }

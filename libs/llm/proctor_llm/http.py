@@ -28,6 +28,7 @@ MAX_REPLY_BYTES = 4 * 1024 * 1024
 
 _PEER = "the agent's endpoint"
 _EXCERPT_BYTES = 2_000
+_HEADERS = (("Content-Type", "application/json"), ("Accept", "application/json"))
 
 
 class HttpClient:
@@ -53,6 +54,8 @@ class HttpClient:
             name: value if isinstance(value, SecretRef) else compile_template(value)
             for name, value in endpoint.headers.items()
         }
+        given = {name.lower() for name in endpoint.headers}
+        self._default_headers = {name: value for name, value in _HEADERS if name.lower() not in given}
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=10.0)
 
     async def complete(self, request: ChatRequest, *, deadline: float) -> Completion:
@@ -129,7 +132,7 @@ class HttpClient:
         )
 
     def _render_headers(self, values: Values) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        headers = dict(self._default_headers)
         for name, value in self._headers.items():
             if isinstance(value, SecretRef):
                 secret = self._secrets.find(value.secret)
