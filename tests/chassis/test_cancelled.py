@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from typing_extensions import override
+
 from proctor_chassis.cancelled import CancelledRuns
 from proctor_chassis.clock import SystemClock
 
@@ -13,6 +15,7 @@ class HandClock(SystemClock):
 
     time = 0.0
 
+    @override
     def monotonic(self) -> float:
         return self.time
 

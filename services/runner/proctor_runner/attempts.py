@@ -90,8 +90,8 @@ class Attempts:
             assertion_results=results,
             outcomes=recording.outcomes,
             error=error,
-            usage=recording.usage,
-            cost_micro_usd=recording.cost_micro_usd,
+            usage=recording.spending.usage,
+            cost_micro_usd=recording.spending.cost_micro_usd,
             duration_ms=round((self._clock.monotonic() - began) * 1000),
             started_at=started_at,
             finished_at=self._clock.now(),
@@ -99,7 +99,7 @@ class Attempts:
             worker_id=self._worker_id,
             agent_model=recording.model,
             agent_fingerprint=recording.fingerprint,
-            model_calls=recording.calls,
+            model_calls=recording.spending.calls,
         )
         return fitted(redacted(fact, self._redactor))
 
@@ -119,8 +119,7 @@ class Attempts:
                     allowance=self._allowance(job),
                 )
         except TimeoutError:
-            # The cut call's tokens are unknown, and unknown is not nothing.
-            recording.cost_micro_usd = None
+            recording.spending.lost()
             return _timed_out(job)
         except LlmError as error:
             if error.code is LlmErrorCode.TIMEOUT and loop.time() >= deadline:
@@ -161,8 +160,8 @@ class Attempts:
             tools_captured=captured,
             tools_missing_reason=None if captured else missing,
             outcomes=recording.outcomes,
-            cost_micro_usd=recording.cost_micro_usd,
-            usage=None if recording.tokens is None else recording.usage,
+            cost_micro_usd=recording.spending.cost_micro_usd,
+            usage=None if recording.spending.tokens is None else recording.spending.usage,
             languages=self._languages,
         )
 

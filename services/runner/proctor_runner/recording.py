@@ -7,11 +7,11 @@ from datetime import datetime
 
 from proctor_contracts.base import Json
 from proctor_contracts.enums import Role
-from proctor_contracts.transcript import SCRIPTED, ToolCallRecord, TranscriptEntry, Usage
+from proctor_contracts.transcript import SCRIPTED, ToolCallRecord, TranscriptEntry
 from proctor_llm.errors import LlmError
 from proctor_llm.replies import clean, clean_text
+from proctor_llm.spending import Spending, wire_usage
 from proctor_llm.types import Completion, Finish, ReportedCall
-from proctor_llm.types import Usage as Tokens
 
 __all__ = ["Recording"]
 
@@ -19,27 +19,19 @@ __all__ = ["Recording"]
 class Recording:
     """The growing record of one conversation.
 
-    `cost_micro_usd` becomes None, unknown, with the first call whose price is unknown. `tools_captured`
-    holds while every reply said what tools were called.
+    `tools_captured` holds while every reply said what tools were called.
     """
 
     def __init__(self, *, now: Callable[[], datetime]) -> None:
         self._now = now
         self.entries: list[TranscriptEntry] = []
-        self.tokens: Tokens | None = None
-        self.cost_micro_usd: int | None = 0
-        self.calls = 0
+        self.spending = Spending()
         self.replies = 0
         self.tools_captured = True
         self.outcomes: dict[str, Json] = {}
         self.model: str | None = None
         self.fingerprint: str | None = None
         self.logs: list[str] = []
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens of every call, as they travel."""
-        return Usage() if self.tokens is None else wire_usage(self.tokens)
 
     def heard_user(self, text: str, *, turn: int) -> None:
         """Record a user message that is about to be sent."""
@@ -58,7 +50,7 @@ class Recording:
 
         A reply without a word is an entry too, so that a refusal is seen for what it is.
         """
-        self._charge(completion.usage, completion.cost_micro_usd, completion.tries)
+        self.spending.replied(completion)
         self.replies += 1
         self.model = completion.model or self.model
         self.fingerprint = completion.fingerprint or self.fingerprint
@@ -99,28 +91,9 @@ class Recording:
 
     def call_failed(self, error: LlmError, *, turn: int) -> None:
         """Charge the tries of a call that gave no reply."""
-        # A try that reported no tokens, such as a refused connection, is not known to have cost anything.
-        cost = 0 if error.usage is None and error.cost_micro_usd is None else error.cost_micro_usd
-        self._charge(error.usage, cost, error.tries)
+        self.spending.failed(error)
         if error.tries > 1:
             self.logs.append(f"turn {turn}: no reply after {error.tries} tries")
-
-    def _charge(self, tokens: Tokens | None, cost: int | None, tries: int) -> None:
-        self.calls += tries
-        if tokens is not None:
-            self.tokens = tokens if self.tokens is None else self.tokens + tokens
-        known = self.cost_micro_usd is not None and cost is not None
-        self.cost_micro_usd = (self.cost_micro_usd or 0) + (cost or 0) if known else None
-
-
-def wire_usage(tokens: Tokens) -> Usage:
-    """Turn an adapter's token counts into those of a transcript."""
-    return Usage(
-        prompt_tokens=tokens.prompt_tokens,
-        cached_prompt_tokens=tokens.cached_prompt_tokens,
-        cache_write_tokens=tokens.cache_write_tokens,
-        completion_tokens=tokens.completion_tokens,
-    )
 
 
 def _record(call: ReportedCall) -> ToolCallRecord:

@@ -33,7 +33,7 @@ class Allowance:
     def refusal(self, recording: Recording, prompt_tokens: int) -> CaseError | None:
         """Say why the next call may not be made; an unknown price cannot be enforced, and is not."""
         worst = self.cost_of_call(prompt_tokens)
-        spent = recording.cost_micro_usd
+        spent = recording.spending.cost_micro_usd
         if worst is None or spent is None or spent + worst <= self.micro_usd:
             return None
         return CaseError(
