@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 from sqlalchemy import BigInteger, DateTime, Dialect, Integer, Text, Uuid
-from sqlalchemy.types import TypeDecorator, TypeEngine
+from sqlalchemy.types import TypeDecorator
 from typing_extensions import override
 
 __all__ = ["BigId", "Guid", "JsonText", "Moment", "Written"]
@@ -50,10 +50,6 @@ class JsonText(TypeDecorator[Any]):
 
     impl = Text
     cache_ok = True
-
-    @override
-    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        return dialect.type_descriptor(Text())
 
     @override
     def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:

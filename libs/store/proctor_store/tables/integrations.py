@@ -65,6 +65,7 @@ class TestCase(Updated, Base):
             sqlite_where=text("ref IS NOT NULL"),
         ),
         Index("ix_test_cases_account_id_integration_id_category", "account_id", "integration_id", "category"),
+        Index("ix_test_cases_integration_id_id", "integration_id", "id"),
     )
 
     id: Mapped[UUID] = mapped_column(Guid, primary_key=True)

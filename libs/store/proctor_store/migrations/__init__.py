@@ -1,0 +1,1 @@
+"""Alembic revisions, run by `proctor_store.migrate`."""
