@@ -19,7 +19,8 @@ SCRIPTED = "scripted"
 class Usage(Wire):
     """Tokens of one or more model calls.
 
-    `prompt_tokens` counts uncached input only; cached reads and cache writes stand apart, as they are priced apart.
+    `prompt_tokens` counts uncached input only; cached reads and cache writes stand apart, as they are priced
+    apart.
     """
 
     prompt_tokens: int = 0
@@ -64,9 +65,9 @@ def _role(value: object) -> object:
 class TranscriptEntry(Wire):
     """One message; on input the roles `user` and `assistant` are read as `tester` and `agent`.
 
-    `turn` counts user turns from 1. `latency_ms` is the agent's time for the whole turn and stands on the turn's
-    first agent entry only, as `usage` does; a reply of several bubbles is several entries. `finish` is `scripted`
-    on words that a script put into the agent's mouth.
+    `turn` counts user turns from 1. `latency_ms` is the agent's time for the whole turn and stands on the
+    turn's first agent entry only, as `usage` does; a reply of several bubbles is several entries. `finish`
+    is `scripted` on words that a script put into the agent's mouth.
     """
 
     role: Annotated[Role, BeforeValidator(_role)]

@@ -74,7 +74,9 @@ def check_not_contains(check: NotContains, conversation: Conversation) -> Findin
     return passed()
 
 
-def check_regex(check: Regex, conversation: Conversation, context: GradingContext) -> Finding:
+def check_regex(  # noqa: PLR0911 - one return per kind of answer
+    check: Regex, conversation: Conversation, context: GradingContext
+) -> Finding:
     """A pattern is found in the scope, or with `mustMatch: false` in no message of it."""
     scope = SCOPE_NAMES[check.scope] if check.must_match else _negative_scope(check.scope)
     name = excerpt(f"/{check.pattern}/{check.flags}", limit=200)
