@@ -83,6 +83,16 @@ class InProcessBus:
         """True until it is stopped."""
         return self._open
 
+    @property
+    def consuming(self) -> bool:
+        """True until it is paused."""
+        return self._open and not self._paused
+
+    @property
+    def local(self) -> bool:
+        """True: a message cannot be missed here."""
+        return True
+
     async def publish(self, message: Message) -> None:
         """Queue a message; raises `Unroutable`, `MessageTooLarge`, or `BusUnavailable` after the stop."""
         out = encode(message)

@@ -126,6 +126,16 @@ class Bus(Protocol):
         """Whether messages can be sent and received now."""
         ...
 
+    @property
+    def consuming(self) -> bool:
+        """Whether every consumer is at its queue: connected and not paused."""
+        ...
+
+    @property
+    def local(self) -> bool:
+        """Whether nobody outside this process is on this bus, so that nothing is ever missed."""
+        ...
+
     async def publish(self, message: Message) -> None:
         """Send durably and return when the bus has it; raises a `BusError`."""
         ...

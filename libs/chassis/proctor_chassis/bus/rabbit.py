@@ -81,6 +81,11 @@ class RabbitBus:
         """Whether every consumer is at its queue."""
         return self.connected and self._consumer.consuming
 
+    @property
+    def local(self) -> bool:
+        """False: others are on it, and what they announce while we are away is missed."""
+        return False
+
     async def publish(self, message: Message) -> None:
         """Send, and return when the broker has it on disk; raises a `BusError`."""
         out = encode(message)
@@ -109,7 +114,7 @@ class RabbitBus:
                     mandatory=False,
                 )
         except _AWAY as error:
-            _log.debug("bus.announcement_lost", extra={"message": name, "error": str(error)})
+            _log.debug("bus.announcement_lost", extra={"announced": name, "error": str(error)})
         else:
             self._meters.messages_out.add(key=name)
 

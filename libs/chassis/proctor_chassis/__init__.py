@@ -1,0 +1,1 @@
+"""What every process needs: bus, egress, secrets, health, logging, lifecycle."""
