@@ -58,7 +58,7 @@ def verdict(code: int, document: Any) -> str | None:
 
 def failing_refs(document: Any) -> set[str]:
     """The refs of all results in a JSON report that are anything but passed."""
-    return {result["ref"] for result in document["results"] if result["status"] != "passed"}
+    return {result["caseRef"] for result in document["results"] if result["status"] != "passed"}
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from tools.demo import KNOWN_FAULTS, failing_refs, verdict
 
 def report(**statuses: str) -> dict[str, Any]:
     found = dict.fromkeys(KNOWN_FAULTS, "failed") | {"order-status": "passed"} | statuses
-    return {"results": [{"ref": ref, "status": status} for ref, status in found.items()]}
+    return {"results": [{"caseRef": ref, "status": status} for ref, status in found.items()]}
 
 
 def test_is_content_when_exactly_the_known_faults_were_found() -> None:
@@ -34,6 +34,6 @@ def test_says_what_went_differently(code: int, document: Any, complaint: str) ->
 
 
 def test_an_error_counts_as_not_passed() -> None:
-    assert failing_refs({"results": [{"ref": "a", "status": "error"}, {"ref": "b", "status": "passed"}]}) == {
-        "a"
-    }
+    assert failing_refs(
+        {"results": [{"caseRef": "a", "status": "error"}, {"caseRef": "b", "status": "passed"}]}
+    ) == {"a"}

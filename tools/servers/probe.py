@@ -20,6 +20,7 @@ __all__ = [
     "database_answers",
     "free_port",
     "plain_dsn",
+    "port_open",
     "run_apart",
     "url_answers",
     "wait_for",
@@ -40,7 +41,8 @@ def plain_dsn(url: str) -> str:
     return url.replace("postgresql+asyncpg://", "postgresql://", 1)
 
 
-def _port_open(url: str, default_port: int) -> bool:
+def port_open(url: str, default_port: int) -> bool:
+    """Whether anybody listens at this URL's host and port."""
     parts = urlsplit(url)
     try:
         with socket.create_connection((parts.hostname or "127.0.0.1", parts.port or default_port), 1.0):
@@ -60,7 +62,7 @@ def amqp_answers(url: str) -> bool:
         await connection.close()
         return True
 
-    return _port_open(url, 5672) and run_apart(login())
+    return port_open(url, 5672) and run_apart(login())
 
 
 def database_answers(url: str) -> bool:
@@ -77,7 +79,7 @@ def database_answers(url: str) -> bool:
         finally:
             await connection.close()
 
-    return _port_open(url, 5432) and run_apart(login())
+    return port_open(url, 5432) and run_apart(login())
 
 
 def url_answers(url: str) -> bool:
