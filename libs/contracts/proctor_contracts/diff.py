@@ -1,86 +1,67 @@
-"""Two runs side by side."""
+"""Two runs side by side: what changed per case, and whether the difference is more than noise."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Literal
 from uuid import UUID
 
-from pydantic import Field
-
 from .base import Wire
+from .enums import ResultStatus
 
-__all__ = ["Change", "DiffCase", "DiffSide", "DiffTest", "DiffVerdict", "RunDiff"]
+__all__ = ["CaseChange", "CaseDiff", "PairedTest", "RunDiff"]
 
 
-class Change(StrEnum):
-    """What became of a case from run A to run B, by first attempts."""
+class CaseChange(StrEnum):
+    """What became of one case from run A (the baseline) to run B."""
 
-    FIXED = "fixed"
     BROKEN = "broken"
+    FIXED = "fixed"
+    FLAKY = "flaky"
     STILL_FAILING = "still_failing"
     STILL_PASSING = "still_passing"
-    FLAKY = "flaky"
     ERRORED = "errored"
     ONLY_IN_A = "only_in_a"
     ONLY_IN_B = "only_in_b"
 
 
-class DiffSide(Wire):
-    """A case in one run: first attempts passed out of those graded, and the mean score."""
-
-    passed: int = 0
-    graded: int = 0
-    flaky: bool = False
-    score: float | None = None
-
-
-class DiffCase(Wire):
-    """One case in both runs."""
+class CaseDiff(Wire):
+    """One case in both runs; statuses and scores are null where it did not run."""
 
     case_id: UUID
-    ref: str | None = None
-    name: str
+    case_ref: str | None = None
+    case_name: str
     category: str
-    change: Change
-    a: DiffSide | None = None
-    b: DiffSide | None = None
+    critical: bool = False
+    change: CaseChange
+    status_a: ResultStatus | None = None
+    status_b: ResultStatus | None = None
+    score_a: int | None = None
+    score_b: int | None = None
 
 
-class DiffVerdict(StrEnum):
-    """What the paired test says of run B against run A."""
+class PairedTest(Wire):
+    """The paired test over the cases graded in both runs; `method` says which one decided."""
 
-    BETTER = "better"
-    WORSE = "worse"
-    NO_EVIDENCE = "no_evidence"
-    INCOMPARABLE = "incomparable"
-
-
-class DiffTest(Wire):
-    """The paired test over cases graded in both runs; shares are 0-1, `delta` is B's pass rate minus A's.
-
-    `coverage` is the share of cases graded in both among those graded in either; below 0.8 nothing is
-    compared. `only_a` and `only_b` count cases that one run alone passed.
-    """
-
-    method: str
-    verdict: DiffVerdict
-    pairs: int = 0
-    coverage: float = 0
-    p_value: float | None = None
+    method: Literal["mcnemar_mid_p", "permutation"]
+    pairs: int
+    better: int
+    worse: int
+    p_value: float
     p_exact: float | None = None
-    only_a: int = 0
-    only_b: int = 0
-    delta: float | None = None
-    delta_ci95: tuple[float, float] | None = None
-    minimum_detectable: float | None = None
-    small_n: bool = False
+    mean_difference: float | None = None
+    ci95: tuple[float, float] | None = None
+    smallest_detectable: float | None = None
 
 
 class RunDiff(Wire):
-    """The comparison of run A (before) with run B (after); newly broken cases come first."""
+    """Run B against run A; `test` is null when the runs are not comparable, and `reason` says why."""
 
-    a: UUID
-    b: UUID
-    counts: dict[Change, int] = Field(default_factory=dict)
-    cases: tuple[DiffCase, ...] = ()
-    test: DiffTest
+    run_a: UUID
+    run_b: UUID
+    cases: tuple[CaseDiff, ...]
+    counts: dict[str, int]
+    coverage: float
+    comparable: bool
+    reason: str | None = None
+    test: PairedTest | None = None

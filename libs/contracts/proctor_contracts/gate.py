@@ -3,59 +3,43 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from .base import SafeText, Strict, Wire
 
-__all__ = ["NO_GATE", "GateConfidence", "GateDecision", "GateOutcome", "GateReason", "GateSettings"]
-
-Share = Annotated[float, Field(ge=0, le=1)]
-
-
-class GateConfidence(StrEnum):
-    """What is compared with `minPassRate`: the rate itself, or the lower end of its 95 % interval."""
-
-    POINT = "point"
-    WILSON_LOWER = "wilson_lower"
+__all__ = ["GateDecision", "GateOutcome", "GateReason", "GateSettings"]
 
 
 class GateSettings(Strict):
-    """What a release needs. `critical` lists tags or categories whose cases may not fail."""
+    """What a release needs; a suite without a gate asks for every case (`minPassRate: 1`)."""
 
-    min_pass_rate: Share = 0.9
-    critical: Annotated[
-        tuple[Annotated[SafeText, Field(min_length=1, max_length=64)], ...], Field(max_length=200)
-    ] = ()
-    max_error_rate: Share = 0.05
-    max_p95_latency_ms: Annotated[int, Field(ge=1, le=86_400_000)] | None = None
-    max_cost_cents: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = None
-    confidence: GateConfidence = GateConfidence.POINT
-
-
-NO_GATE = GateSettings(min_pass_rate=1)
-"""What holds for a suite that states no gate: every case passes."""
+    min_pass_rate: Annotated[float, Field(ge=0, le=1)] = 0.9
+    critical: Annotated[tuple[SafeText, ...], Field(max_length=200)] = ()
+    max_error_rate: Annotated[float, Field(ge=0, le=1)] = 0.05
+    max_p95_latency_ms: Annotated[int, Field(ge=1)] | None = None
+    max_cost_cents: Annotated[float, Field(gt=0)] | None = None
+    confidence: Literal["point", "wilson_lower"] = "point"
 
 
 class GateOutcome(StrEnum):
-    """What the gate says."""
+    """Pass, fail, or not decidable from what was measured."""
 
-    PASS = "pass"  # noqa: S105 - an outcome, not a password
-    FAIL = "fail"
+    PASSED = "passed"
+    FAILED = "failed"
     UNDECIDED = "undecided"
 
 
 class GateReason(Wire):
-    """One rule that was looked at: its stable code, what it comes to, and a sentence."""
+    """One rule that did not hold, or could not be checked."""
 
     code: str
-    outcome: GateOutcome
     message: str
 
 
 class GateDecision(Wire):
-    """The gate's word: `exit_code` 0 for pass, 1 for fail, 2 for undecided; decisive reasons first."""
+    """The decision, the command's exit code (0, 1 or 2) and why."""
 
     outcome: GateOutcome
     exit_code: int
