@@ -9,28 +9,34 @@ from dataclasses import dataclass
 from fractions import Fraction
 from uuid import UUID
 
-from proctor_contracts.diff import Change, DiffCase, DiffSide, DiffTest, DiffVerdict, RunDiff
+from proctor_contracts.diff import CaseChange, CaseDiff, PairedTest, RunDiff
 from proctor_contracts.enums import ResultStatus
 
 from .comparison import mcnemar, sign_flip
 from .rows import ResultRow
-from .statistics import mean_interval, minimum_detectable
+from .statistics import half_up, mean_interval, minimum_detectable
 
 __all__ = ["MIN_COVERAGE", "compare"]
 
 MIN_COVERAGE = Fraction(4, 5)
-ALPHA = 0.05
-SMALL_N = 30
+_SEVERITY = (
+    ResultStatus.PASSED,
+    ResultStatus.PENDING,
+    ResultStatus.RUNNING,
+    ResultStatus.CANCELLED,
+    ResultStatus.ERROR,
+    ResultStatus.FAILED,
+)
 _ORDER = {change: rank for rank, change in enumerate(
     (
-        Change.BROKEN,
-        Change.STILL_FAILING,
-        Change.FLAKY,
-        Change.ERRORED,
-        Change.FIXED,
-        Change.ONLY_IN_A,
-        Change.ONLY_IN_B,
-        Change.STILL_PASSING,
+        CaseChange.BROKEN,
+        CaseChange.STILL_FAILING,
+        CaseChange.FLAKY,
+        CaseChange.ERRORED,
+        CaseChange.FIXED,
+        CaseChange.ONLY_IN_A,
+        CaseChange.ONLY_IN_B,
+        CaseChange.STILL_PASSING,
     )
 )}  # fmt: skip
 
@@ -45,32 +51,35 @@ def compare(a: UUID, b: UUID, rows_a: Iterable[ResultRow], rows_b: Iterable[Resu
     pairs = list(_paired(before, after))
     cases = sorted(
         (_case(left, right) for left, right in pairs),
-        key=lambda case: (_ORDER[case.change], case.category, case.ref or case.name, case.case_id),
+        key=lambda case: (_ORDER[case.change], case.category, case.case_ref or case.case_name, case.case_id),
     )
     counts = Counter(case.change for case in cases)
+    coverage, both = _coverage(pairs)
+    reason = _incomparable(coverage, len(both))
     return RunDiff(
-        a=a,
-        b=b,
-        counts={change: counts[change] for change in Change if counts[change]},
+        run_a=a,
+        run_b=b,
         cases=tuple(cases),
-        test=_test(pairs),
+        counts={change.value: counts[change] for change in CaseChange if counts[change]},
+        coverage=float(coverage),
+        comparable=reason is None,
+        reason=reason,
+        test=_test(both) if reason is None else None,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
     row: ResultRow
+    status: ResultStatus
     passed: int
     graded: int
     flaky: bool
-    score: float | None
+    score: int | None
 
     @property
     def mixed(self) -> bool:
         return self.flaky or 0 < self.passed < self.graded
-
-    def wire(self) -> DiffSide:
-        return DiffSide(passed=self.passed, graded=self.graded, flaky=self.mixed, score=self.score)
 
 
 def _by_case(rows: Iterable[ResultRow]) -> dict[UUID, _Side]:
@@ -86,10 +95,11 @@ def _side(rows: Sequence[ResultRow]) -> _Side:
     passed = firsts.count(ResultStatus.PASSED)
     return _Side(
         row=rows[0],
+        status=max((row.status for row in rows), key=_SEVERITY.index),
         passed=passed,
         graded=passed + firsts.count(ResultStatus.FAILED),
         flaky=any(row.flaky for row in rows),
-        score=sum(scores) / len(scores) if scores else None,
+        score=half_up(sum(scores), len(scores)) if scores else None,
     )
 
 
@@ -110,44 +120,49 @@ def _paired(
         yield None, side
 
 
-def _case(left: _Side | None, right: _Side | None) -> DiffCase:
+def _case(left: _Side | None, right: _Side | None) -> CaseDiff:
     shown = right or left
     if shown is None:
         raise ValueError("a case is in neither run")
     row = shown.row
-    return DiffCase(
+    return CaseDiff(
         case_id=row.case_id,
-        ref=row.ref,
-        name=row.name,
+        case_ref=row.ref,
+        case_name=row.name,
         category=row.category,
+        critical=row.critical,
         change=_change(left, right),
-        a=left.wire() if left else None,
-        b=right.wire() if right else None,
+        status_a=left.status if left else None,
+        status_b=right.status if right else None,
+        score_a=left.score if left else None,
+        score_b=right.score if right else None,
     )
 
 
-def _change(left: _Side | None, right: _Side | None) -> Change:  # noqa: PLR0911 - one return per kind of change
+def _change(left: _Side | None, right: _Side | None) -> CaseChange:  # noqa: PLR0911 - one return per kind of change
     if left is None:
-        return Change.ONLY_IN_B
+        return CaseChange.ONLY_IN_B
     if right is None:
-        return Change.ONLY_IN_A
+        return CaseChange.ONLY_IN_A
     if not left.graded or not right.graded:
-        return Change.ERRORED
+        return CaseChange.ERRORED
     if left.mixed or right.mixed:
-        return Change.FLAKY
+        return CaseChange.FLAKY
     match (left.passed > 0, right.passed > 0):
         case (True, True):
-            return Change.STILL_PASSING
+            return CaseChange.STILL_PASSING
         case (True, False):
-            return Change.BROKEN
+            return CaseChange.BROKEN
         case (False, True):
-            return Change.FIXED
+            return CaseChange.FIXED
         case _:
-            return Change.STILL_FAILING
+            return CaseChange.STILL_FAILING
 
 
-def _test(pairs: Iterable[tuple[_Side | None, _Side | None]]) -> DiffTest:
-    """Test the pass rates: mid-p McNemar for one trial a case, else sign flips of per-case differences."""
+def _coverage(
+    pairs: Iterable[tuple[_Side | None, _Side | None]],
+) -> tuple[Fraction, list[tuple[_Side, _Side]]]:
+    """Return the cases graded in both runs, and their share of those graded in either."""
     both: list[tuple[_Side, _Side]] = []
     either = 0
     for left, right in pairs:
@@ -155,44 +170,42 @@ def _test(pairs: Iterable[tuple[_Side | None, _Side | None]]) -> DiffTest:
         either += in_a or in_b
         if left and right and in_a and in_b:
             both.append((left, right))
-    coverage = Fraction(len(both), either) if either else Fraction(0)
-    single = all(left.graded == right.graded == 1 for left, right in both)
-    method = "mcnemar_mid_p" if single else "sign_flip"
-    if not both or coverage < MIN_COVERAGE:
-        return DiffTest(
-            method=method, verdict=DiffVerdict.INCOMPARABLE, pairs=len(both), coverage=float(coverage)
+    return (Fraction(len(both), either) if either else Fraction(0)), both
+
+
+def _incomparable(coverage: Fraction, both: int) -> str | None:
+    if not both:
+        return "no case was graded in both runs"
+    if coverage < MIN_COVERAGE:
+        return (
+            f"only {float(coverage):.0%} of the cases graded in either run were graded in both (80% needed)"
         )
+    return None
+
+
+def _test(both: Sequence[tuple[_Side, _Side]]) -> PairedTest:
+    """Test the pass rates: mid-p McNemar for one trial a case, else sign flips of per-case differences."""
     deltas = [
         Fraction(right.passed, right.graded) - Fraction(left.passed, left.graded) for left, right in both
     ]
-    only_a = sum(delta < 0 for delta in deltas)
-    only_b = sum(delta > 0 for delta in deltas)
+    better, worse = sum(delta > 0 for delta in deltas), sum(delta < 0 for delta in deltas)
+    mean = mean_interval([float(delta) for delta in deltas])
+    spread = None if mean is None or mean.se is None else mean.se * math.sqrt(mean.n)
+    single = all(left.graded == right.graded == 1 for left, right in both)
     if single:
-        paired = mcnemar(only_a, only_b)
+        paired = mcnemar(worse, better)
         p_value, p_exact = paired.mid_p, paired.exact
     else:
         scale = math.lcm(*(delta.denominator for delta in deltas))
         p_value = p_exact = sign_flip([int(delta * scale) for delta in deltas])
-    mean = mean_interval([float(delta) for delta in deltas])
-    delta = float(sum(deltas) / len(deltas))
-    spread = None if mean is None or mean.se is None else mean.se * math.sqrt(mean.n)
-    return DiffTest(
-        method=method,
-        verdict=_verdict(p_value, delta),
+    return PairedTest(
+        method="mcnemar_mid_p" if single else "permutation",
         pairs=len(both),
-        coverage=float(coverage),
+        better=better,
+        worse=worse,
         p_value=p_value,
         p_exact=p_exact,
-        only_a=only_a,
-        only_b=only_b,
-        delta=delta,
-        delta_ci95=mean.interval if mean else None,
-        minimum_detectable=None if spread is None else minimum_detectable(spread, len(both)),
-        small_n=len(both) < SMALL_N,
+        mean_difference=float(sum(deltas) / len(deltas)),
+        ci95=mean.interval if mean else None,
+        smallest_detectable=None if spread is None else minimum_detectable(spread, len(both)),
     )
-
-
-def _verdict(p_value: float, delta: float) -> DiffVerdict:
-    if p_value > ALPHA or delta == 0:
-        return DiffVerdict.NO_EVIDENCE
-    return DiffVerdict.BETTER if delta > 0 else DiffVerdict.WORSE

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from proctor_contracts.enums import Priority, ResultStatus
-from proctor_contracts.summary import CaseRef
 from proctor_contracts.transcript import Usage
 
 __all__ = ["ResultRow"]
@@ -36,9 +35,10 @@ class ResultRow:
     flaky: bool = False
     latencies_ms: tuple[int, ...] = ()
     usage: Usage | None = None
+    judge_usage: Usage | None = None
     cost_micro_usd: int | None = 0
-    judge_cost_micro_usd: int | None = 0
     error_code: str | None = None
+    needs_review: bool = False
 
     @property
     def first(self) -> ResultStatus:
@@ -50,6 +50,7 @@ class ResultRow:
         """The score, where it may enter an average."""
         return self.score if self.status in {ResultStatus.PASSED, ResultStatus.FAILED} else None
 
-    def named(self) -> CaseRef:
+    @property
+    def label(self) -> str:
         """How a report names this case."""
-        return CaseRef(case_id=self.case_id, ref=self.ref, name=self.name)
+        return self.ref or self.name

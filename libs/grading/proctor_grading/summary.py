@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from proctor_contracts.enums import ResultStatus
-from proctor_contracts.summary import CaseRef, GroupSummary, RunSummary
+from proctor_contracts.summary import GroupSummary, RunSummary
 from proctor_contracts.transcript import Usage
 
 from .rows import ResultRow
@@ -20,7 +20,7 @@ MICRO_USD_PER_CENT = 10_000
 
 
 def summarise(rows: Iterable[ResultRow], *, duration_ms: int | None = None) -> RunSummary:
-    """Work out a run's summary; unfinished rows are counted as such and enter nothing else."""
+    """Work out a run's summary; unfinished rows only count in `total`."""
     tally = Tally()
     for row in rows:
         tally.add(row)
@@ -37,12 +37,12 @@ class Tally:
         self._cases: dict[UUID, list[int]] = {}
         self._weighted = self._weights = 0
         self._latencies: list[int] = []
-        self._tokens = [0, 0, 0, 0]
+        self._tokens = _Tokens()
+        self._judge_tokens = _Tokens()
         self._cost: int | None = 0
-        self._judge_cost: int | None = 0
-        self._unfinished = 0
+        self._needs_review = 0
         self._errors: Counter[str] = Counter()
-        self._critical: dict[ResultStatus, dict[UUID, CaseRef]] = {
+        self._critical: dict[ResultStatus, dict[UUID, str]] = {
             ResultStatus.FAILED: {},
             ResultStatus.ERROR: {},
         }
@@ -60,8 +60,11 @@ class Tally:
         if row.first in _GRADED and row.status.final:
             trials[0] += row.first is ResultStatus.PASSED
             trials[1] += 1
-        self._unfinished += not row.status.final
-        self._add_money(row)
+        self._needs_review += row.needs_review
+        self._tokens.add(row.usage)
+        self._judge_tokens.add(row.judge_usage)
+        if self._cost is not None:
+            self._cost = None if row.cost_micro_usd is None else self._cost + row.cost_micro_usd
         self._latencies.extend(row.latencies_ms)
         if (score := row.counted_score) is not None:
             self._weighted += score * row.weight
@@ -69,54 +72,31 @@ class Tally:
         if row.status is ResultStatus.ERROR:
             self._errors[row.error_code or "unknown"] += 1
         if row.critical and row.status in self._critical:
-            self._critical[row.status].setdefault(row.case_id, row.named())
+            self._critical[row.status].setdefault(row.case_id, row.label)
 
     def summary(self, *, duration_ms: int | None = None) -> RunSummary:
         """Return the numbers so far."""
         group = self._all
-        prompt, cached, written, completion = self._tokens
         return RunSummary(
             **group.numbers() | {"avg_score": self._weighted / self._weights if self._weights else None},
             cases=len(self._cases),
-            unfinished=self._unfinished,
-            graded=group.first_graded,
-            first_passed=group.first_passed,
+            first_attempt_passed=group.first_passed,
+            first_attempt_failed=group.first_graded - group.first_passed,
             pass_rate_after_retries=_share(group.passed, group.passed + group.failed),
             pass_rate_ci95=self._interval(),
             by_category={name: self._categories[name].summary() for name in sorted(self._categories)},
             by_priority={name: self._priorities[name].summary() for name in sorted(self._priorities)},
             latency_p50_ms=percentile(self._latencies, 50),
             latency_p95_ms=percentile(self._latencies, 95),
-            usage=Usage(
-                prompt_tokens=prompt,
-                cached_prompt_tokens=cached,
-                cache_write_tokens=written,
-                completion_tokens=completion,
-            ),
-            cost_micro_usd=self._cost,
+            usage=self._tokens.usage(),
+            judge_usage=self._judge_tokens.usage(),
             cost_cents=None if self._cost is None else self._cost / MICRO_USD_PER_CENT,
-            judge_cost_micro_usd=self._judge_cost,
             duration_ms=duration_ms,
-            errors=dict(sorted(self._errors.items())),
             critical_failed=tuple(self._critical[ResultStatus.FAILED].values()),
-            critical_errored=tuple(self._critical[ResultStatus.ERROR].values()),
+            critical_error=tuple(self._critical[ResultStatus.ERROR].values()),
+            errors_by_code=dict(sorted(self._errors.items())),
+            needs_review=self._needs_review,
         )
-
-    def _add_money(self, row: ResultRow) -> None:
-        if self._cost is not None:
-            self._cost = None if row.cost_micro_usd is None else self._cost + row.cost_micro_usd
-        if self._judge_cost is not None:
-            judge = row.judge_cost_micro_usd
-            self._judge_cost = None if judge is None else self._judge_cost + judge
-        if (usage := row.usage) is not None:
-            tokens = (
-                usage.prompt_tokens,
-                usage.cached_prompt_tokens,
-                usage.cache_write_tokens,
-                usage.completion_tokens,
-            )
-            for kind, count in enumerate(tokens):
-                self._tokens[kind] += count
 
     def _interval(self) -> tuple[float, float] | None:
         """Wilson's interval; where cases have several trials, on the effective number of them."""
@@ -130,6 +110,33 @@ class Tally:
 
 
 _GRADED = frozenset({ResultStatus.PASSED, ResultStatus.FAILED})
+
+
+class _Tokens:
+    """Token counts, added up without building a value for each step."""
+
+    __slots__ = ("counts",)
+
+    def __init__(self) -> None:
+        self.counts = [0, 0, 0, 0]
+
+    def add(self, usage: Usage | None) -> None:
+        if usage is None:
+            return
+        counts = self.counts
+        counts[0] += usage.prompt_tokens
+        counts[1] += usage.cached_prompt_tokens
+        counts[2] += usage.cache_write_tokens
+        counts[3] += usage.completion_tokens
+
+    def usage(self) -> Usage:
+        prompt, cached, written, completion = self.counts
+        return Usage(
+            prompt_tokens=prompt,
+            cached_prompt_tokens=cached,
+            cache_write_tokens=written,
+            completion_tokens=completion,
+        )
 
 
 class _Group:
