@@ -14,19 +14,19 @@ from .enums import Priority, RetryPolicy
 from .transcript import ToolCallRecord
 
 __all__ = [
-    "Category",
-    "Name",
-    "Ref",
-    "Tag",
     "CaseBudget",
     "CaseFields",
     "CaseInput",
     "CaseSnapshot",
+    "Category",
+    "Name",
+    "Ref",
     "Reference",
     "ReferenceMessage",
     "ScriptedMessage",
     "ScriptedMulti",
     "ScriptedSingle",
+    "Tag",
     "effective_retry_policy",
 ]
 

@@ -74,7 +74,7 @@ class Delay:
     """One rung of the retry ladder: a queue whose messages return to their work queue after `seconds`."""
 
     name: str
-    seconds: int
+    seconds: float
 
 
 JOBS = Exchange("proctor.jobs", "topic")

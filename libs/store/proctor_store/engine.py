@@ -32,8 +32,8 @@ def create_engine(
 ) -> AsyncEngine:
     """Open an engine.
 
-    Nothing relies on a PostgreSQL session, so a pooler in transaction mode may stand between; `transaction_pooler`
-    then turns prepared statements off, which cannot outlive a transaction there. SQLite runs in WAL with
+    Nothing relies on a PostgreSQL session, so a pooler in transaction mode may stand between:
+    `transaction_pooler` then turns prepared statements off, which cannot outlive a transaction there. SQLite runs in WAL with
     BEGIN IMMEDIATE, so a read-then-write transaction never fails half-way.
     """
     url = async_url(url)
@@ -76,6 +76,7 @@ def _sqlite(url: str) -> AsyncEngine:
 
     @event.listens_for(engine.sync_engine, "begin")
     def begin(connection: Any) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        reading = connection.get_execution_options().get("proctor_reading", False)
+        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
     return engine

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 __all__ = ["Database", "StoreUnavailable", "Unit"]
@@ -18,7 +20,10 @@ class StoreUnavailable(Exception):
 
 
 class Unit:
-    """An open transaction: repositories run on its connection, and `after_commit` hooks run once it is durable."""
+    """An open transaction: repositories run on its connection.
+
+    Hooks given to `after_commit` run once it is durable.
+    """
 
     def __init__(self, connection: AsyncConnection) -> None:
         self.connection = connection
@@ -40,10 +45,14 @@ class Unit:
 
 
 class Database:
-    """An engine with its transaction boundary."""
+    """An engine with its transaction boundary.
+
+    SQLite has one writer: writers of this process queue here, fairly, instead of polling the file's lock.
+    """
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
+        self._writer = asyncio.Lock() if engine.dialect.name == "sqlite" else None
 
     @property
     def dialect(self) -> str:
@@ -57,19 +66,43 @@ class Database:
         Raises:
             StoreUnavailable: when the database is away.
         """
-        try:
+        async with _outages(), AsyncExitStack() as stack:
+            if self._writer is not None:
+                await stack.enter_async_context(self._writer)
             async with self.engine.connect() as connection:
                 unit = Unit(connection)
                 yield unit
                 await connection.commit()
-        except (OperationalError, OSError, TimeoutError) as error:
-            raise StoreUnavailable(str(error)) from error
-        except DBAPIError as error:
-            if error.connection_invalidated:
-                raise StoreUnavailable(str(error)) from error
-            raise
         unit.committed()
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Unit]:
+        """Open a transaction that only reads; on SQLite it waits for no writer.
+
+        Raises:
+            StoreUnavailable: when the database is away.
+        """
+        async with _outages(), self.engine.connect() as connection:
+            yield Unit(await connection.execution_options(proctor_reading=True))
 
     async def close(self) -> None:
         """Close every connection."""
         await self.engine.dispose()
+
+
+@asynccontextmanager
+async def _outages() -> AsyncIterator[None]:
+    try:
+        yield
+    except (OperationalError, PoolTimeout, OSError, TimeoutError) as error:
+        raise StoreUnavailable(str(error)) from error
+    except DBAPIError as error:
+        if error.connection_invalidated or _starting_or_stopping(error):
+            raise StoreUnavailable(str(error)) from error
+        raise
+
+
+def _starting_or_stopping(error: DBAPIError) -> bool:
+    """Whether PostgreSQL refused because it is shutting down or starting up (class 57) or is gone (class 08)."""
+    state = getattr(error.orig, "sqlstate", None) or ""
+    return state.startswith(("08", "57P"))

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from proctor_contracts.agents import JudgePolicy, JudgeSettings
 from proctor_contracts.base import SafeText, Strict, Wire
-from proctor_contracts.enums import Priority, Provider, ResultStatus, Runner, RunMode, RunStatus, Trigger
+from proctor_contracts.enums import Priority, Provider, ResultStatus, RunMode, Runner, RunStatus, Trigger
 from proctor_contracts.gate import GateDecision, GateSettings
 from proctor_contracts.results import AssertionResult, CaseError, Evaluation
 from proctor_contracts.summary import RunSummary
@@ -21,10 +21,10 @@ from .integrations import Model, Prompt
 __all__ = [
     "AttemptView",
     "CaseFilter",
+    "Rerun",
     "ResultView",
     "ResultsData",
     "ResultsPage",
-    "Rerun",
     "RunCreate",
     "RunDocument",
     "RunEvent",

@@ -18,9 +18,9 @@ __all__ = ["ResultPhase", "Run", "RunCase", "RunEventRow", "TestResult"]
 class Run(Created, Base):
     """One run and its live counters.
 
-    `settings` holds everything that was snapshotted (agent, judge, gate, limits). `next_ordinal` is the first result
-    not yet let out; `in_flight` counts jobs out and not executed, `judging` attempts waiting for the judge,
-    `remaining` results not yet final. Counters change by SQL arithmetic under the row's lock only.
+    `settings` holds everything that was snapshotted (agent, judge, gate, limits). `next_ordinal` is the first
+    result not yet let out; `in_flight` counts jobs out and not executed, `judging` attempts waiting for the
+    judge, `remaining` results not yet final. Counters change by SQL arithmetic under the row's lock only.
     """
 
     __tablename__ = "test_runs"
@@ -93,6 +93,7 @@ class RunCase(Base):
     priority: Mapped[str] = mapped_column(String(8))
     weight: Mapped[int] = mapped_column(Integer)
     critical: Mapped[bool] = mapped_column(Boolean)
+    tags: Mapped[Any] = mapped_column(JsonText)
     snapshot: Mapped[Any] = mapped_column(JsonText)
     search_text: Mapped[str] = mapped_column(Text)
 
@@ -140,7 +141,8 @@ class TestResult(Base):
     reserved_micro: Mapped[int] = mapped_column(BigInteger, default=0)
     usage: Mapped[Any] = mapped_column(JsonText, nullable=True)
     judge_usage: Mapped[Any] = mapped_column(JsonText, nullable=True)
-    latency_ms: Mapped[int | None] = mapped_column(Integer)
+    judge_cost_micro: Mapped[int | None] = mapped_column(BigInteger, default=0)
+    latencies: Mapped[Any] = mapped_column(JsonText, nullable=True)
     duration_ms: Mapped[int | None] = mapped_column(BigInteger)
     losses: Mapped[int] = mapped_column(Integer, default=0)
     dispatched_at: Mapped[datetime | None] = mapped_column(Moment)

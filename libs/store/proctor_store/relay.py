@@ -1,0 +1,104 @@
+"""The relay: takes messages out of the outbox and gives them to the broker, at least once."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+from .repositories import outbox
+from .repositories.outbox import Waiting
+from .session import Database, StoreUnavailable
+
+__all__ = ["Relay", "Undeliverable"]
+
+log = logging.getLogger(__name__)
+
+BATCH = 200
+POLL_SECONDS = 1.0
+
+
+class Undeliverable(Exception):
+    """The broker will never take this message: it is too large or no queue wants it."""
+
+
+class Relay:
+    """Drains the outbox whenever it is woken, and every second as a net.
+
+    `publish` returns once the broker has confirmed, raises `Undeliverable` for a message that can never go, and
+    anything else when the broker is away; the message then stays. `undeliverable` hears of buried messages, so that
+    their cases can end in `error`.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        publish: Callable[[Waiting], Awaitable[None]],
+        undeliverable: Callable[[Waiting, str], Awaitable[None]],
+        clock: Callable[[], datetime],
+        poll_seconds: float = POLL_SECONDS,
+    ) -> None:
+        self._database = database
+        self._publish = publish
+        self._undeliverable = undeliverable
+        self._clock = clock
+        self._poll = poll_seconds
+        self._wake = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def wake(self) -> None:
+        """Say that something was committed."""
+        self._wake.set()
+
+    def start(self) -> None:
+        """Begin relaying."""
+        self._task = asyncio.create_task(self._run(), name="outbox-relay")
+
+    async def stop(self) -> None:
+        """Stop; what was not confirmed stays in the outbox."""
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _run(self) -> None:
+        while True:
+            self._wake.clear()
+            try:
+                while await self.drain() == BATCH:
+                    pass
+            except StoreUnavailable:
+                log.warning("outbox_database_away")
+            except Exception:
+                log.exception("outbox_relay_failed")
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), self._poll)
+
+    async def drain(self) -> int:
+        """Relay one batch; returns how many messages left, buried ones included."""
+        buried: list[tuple[Waiting, str]] = []
+        async with self._database.transaction() as unit:
+            waiting = await outbox.take(unit, limit=BATCH)
+            if not waiting:
+                return 0
+            answers = await asyncio.gather(*(self._publish(m) for m in waiting), return_exceptions=True)
+            sent: list[int] = []
+            for message, answer in zip(waiting, answers, strict=True):
+                match answer:
+                    case None:
+                        sent.append(message.row)
+                    case Undeliverable():
+                        await outbox.bury(unit, message, reason=str(answer), now=self._clock())
+                        buried.append((message, str(answer)))
+                    case BaseException():
+                        log.info(
+                            "outbox_publish_failed",
+                            extra={"message_id": message.message_id, "why": str(answer)},
+                        )
+            await outbox.remove(unit, sent)
+        for message, reason in buried:
+            await self._undeliverable(message, reason)
+        return len(sent) + len(buried)

@@ -1,0 +1,153 @@
+"""Runs as users start, read, list and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, RowMapping, delete, func, insert, select, update
+
+from proctor_store.columns import Written
+from proctor_store.session import Unit
+from proctor_store.tables import Integration, Run, RunCase, TestResult
+
+__all__ = [
+    "by_idempotency_key",
+    "cancel_open_results",
+    "cancelled_since",
+    "case_ids",
+    "delete_run",
+    "find",
+    "insert_run",
+    "listing",
+    "live_runs",
+    "snapshots",
+    "started_since",
+]
+
+_VIEW = (*Run.__table__.columns, Integration.name.label("integration_name"))
+
+
+async def insert_run(
+    unit: Unit,
+    run: Mapping[str, Any],
+    cases: Sequence[Mapping[str, Any]],
+    results: Sequence[Mapping[str, Any]],
+) -> None:
+    """Write a run with its case snapshots (`snapshot` as written JSON) and its waiting results."""
+    await unit.connection.execute(insert(Run), [dict(run)])
+    await unit.connection.execute(
+        insert(RunCase), [{**case, "snapshot": Written(case["snapshot"])} for case in cases]
+    )
+    await unit.connection.execute(insert(TestResult), list(results))
+
+
+async def find(unit: Unit, account_id: UUID, run_id: UUID) -> RowMapping | None:
+    """Read one run of the account."""
+    query = _select().where(Run.account_id == account_id, Run.id == run_id)
+    return (await unit.connection.execute(query)).mappings().first()
+
+
+async def by_idempotency_key(unit: Unit, account_id: UUID, key: str) -> RowMapping | None:
+    """Read the run that this key started before."""
+    query = _select().where(Run.account_id == account_id, Run.idempotency_key == key)
+    return (await unit.connection.execute(query)).mappings().first()
+
+
+async def listing(
+    unit: Unit,
+    account_id: UUID,
+    *,
+    integration_id: UUID | None,
+    status: str | None,
+    trigger: str | None,
+    compare_run_id: UUID | None,
+    before: UUID | None,
+    skip: int,
+    take: int,
+) -> tuple[Sequence[RowMapping], int]:
+    """List runs, newest first, and count them all; `before` continues behind a run."""
+    wanted: list[ColumnElement[bool]] = [Run.account_id == account_id]
+    if integration_id is not None:
+        wanted.append(Run.integration_id == integration_id)
+    if status is not None:
+        wanted.append(Run.status == status)
+    if trigger is not None:
+        wanted.append(Run.trigger == trigger)
+    if compare_run_id is not None:
+        wanted.append(Run.compare_run_id == compare_run_id)
+    total = (await unit.connection.execute(select(func.count()).select_from(Run).where(*wanted))).scalar_one()
+    query = _select().where(*wanted).order_by(Run.id.desc()).offset(skip).limit(take)
+    if before is not None:
+        query = query.where(Run.id < before)
+    return (await unit.connection.execute(query)).mappings().all(), total
+
+
+async def case_ids(unit: Unit, run_id: UUID) -> list[UUID]:
+    """The cases of a run in the order they were given."""
+    query = (
+        select(TestResult.case_id)
+        .where(TestResult.run_id == run_id, TestResult.trial == 1)
+        .order_by(TestResult.ordinal)
+    )
+    return list((await unit.connection.execute(query)).scalars())
+
+
+async def snapshots(
+    unit: Unit, run_id: UUID, *, statuses: Iterable[str] | None
+) -> Sequence[tuple[UUID, dict[str, Any]]]:
+    """The cases of a run as they were, in order; with `statuses` only those with such a result."""
+    query = (
+        select(RunCase.case_id, RunCase.snapshot, func.min(TestResult.ordinal).label("first"))
+        .join(TestResult, (TestResult.run_id == RunCase.run_id) & (TestResult.case_id == RunCase.case_id))
+        .where(RunCase.run_id == run_id)
+        .group_by(RunCase.run_id, RunCase.case_id, RunCase.snapshot)
+        .order_by("first")
+    )
+    if statuses is not None:
+        query = query.where(TestResult.status.in_(list(statuses)))
+    return [(row[0], row[1]) for row in await unit.connection.execute(query)]
+
+
+async def started_since(unit: Unit, account_id: UUID, moment: datetime) -> list[datetime]:
+    """When the account started runs since a moment, oldest first."""
+    query = (
+        select(Run.created_at)
+        .where(Run.account_id == account_id, Run.created_at > moment)
+        .order_by(Run.created_at)
+    )
+    return list((await unit.connection.execute(query)).scalars())
+
+
+async def cancel_open_results(unit: Unit, run_id: UUID, *, now: datetime) -> int:
+    """Cancel every result that is not over; returns how many."""
+    statement = (
+        update(TestResult)
+        .where(TestResult.run_id == run_id, TestResult.stage != "done")
+        .values(status="cancelled", stage="done", completed_at=now, reserved_micro=0)
+    )
+    return (await unit.connection.execute(statement)).rowcount
+
+
+async def cancelled_since(unit: Unit, moment: datetime) -> list[UUID]:
+    """The runs cancelled since a moment, for a worker that was away."""
+    query = select(Run.id).where(Run.status == "cancelled", Run.completed_at > moment)
+    return list((await unit.connection.execute(query)).scalars())
+
+
+async def live_runs(unit: Unit) -> list[UUID]:
+    """The runs that are not over."""
+    query = select(Run.id).where(Run.status.in_(["pending", "running"])).order_by(Run.id)
+    return list((await unit.connection.execute(query)).scalars())
+
+
+async def delete_run(unit: Unit, account_id: UUID, run_id: UUID) -> bool:
+    """Delete a run with everything it holds."""
+    statement = delete(Run).where(Run.account_id == account_id, Run.id == run_id)
+    return (await unit.connection.execute(statement)).rowcount == 1
+
+
+def _select() -> Any:
+    return select(*_VIEW).join(Integration, Integration.id == Run.integration_id)

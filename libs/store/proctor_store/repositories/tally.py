@@ -1,0 +1,44 @@
+"""The rows that summaries, gates and comparisons are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import RowMapping, select
+
+from proctor_store.session import Unit
+from proctor_store.tables import RunCase, TestResult
+
+__all__ = ["rows"]
+
+
+async def rows(unit: Unit, run_id: UUID) -> Sequence[RowMapping]:
+    """Read every result of a run without what was said in it."""
+    query = (
+        select(
+            TestResult.case_id,
+            TestResult.trial,
+            TestResult.status,
+            TestResult.first_status,
+            TestResult.score,
+            TestResult.flaky,
+            TestResult.latencies,
+            TestResult.usage,
+            TestResult.judge_usage,
+            TestResult.cost_micro,
+            TestResult.judge_cost_micro,
+            TestResult.error,
+            RunCase.ref,
+            RunCase.name,
+            RunCase.category,
+            RunCase.priority,
+            RunCase.weight,
+            RunCase.tags,
+            RunCase.critical,
+        )
+        .join(RunCase, (RunCase.run_id == TestResult.run_id) & (RunCase.case_id == TestResult.case_id))
+        .where(TestResult.run_id == run_id)
+        .order_by(TestResult.ordinal)
+    )
+    return (await unit.connection.execute(query)).mappings().all()

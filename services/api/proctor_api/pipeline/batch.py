@@ -1,0 +1,218 @@
+"""Applying workers' reports to the results they belong to, in memory, under the runs' locks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, assert_never
+from uuid import UUID
+
+from proctor_contracts.enums import ResultStatus, Role
+from proctor_contracts.messages import CaseExecuted, CaseJudged, JudgeRequested
+from proctor_contracts.results import AssertionResult
+from proctor_contracts.transcript import TranscriptEntry
+from proctor_grading.scoring import CaseVerdict, Tag
+from proctor_llm.prices import Prices
+
+from .budget import shares
+from .steps import AskJudge, Final, Retry, Step, after_execution, after_judging
+from .work import ResultWork, RunWork, case_requested
+
+__all__ = ["Applier", "Report", "turn_latencies"]
+
+Report = CaseExecuted | CaseJudged
+
+
+def turn_latencies(transcript: Sequence[TranscriptEntry]) -> list[int]:
+    """The agent's time for each turn in milliseconds, turns that were not timed left out."""
+    return [e.latency_ms for e in transcript if e.role is Role.AGENT and e.latency_ms is not None]
+
+
+@dataclass(slots=True)
+class Applier:
+    """One batch: locked runs, their results, and what earlier phases recorded."""
+
+    runs: Mapping[UUID, RunWork]
+    results: Mapping[UUID, ResultWork]
+    executed: Mapping[tuple[UUID, int], Mapping[str, Any]]
+    prices: Prices
+    now: datetime
+    out_of_money: frozenset[UUID] = frozenset()
+
+    def awaited(self, report: Report) -> bool:
+        """Whether the report is the one its result waits for; a duplicate or late one changes nothing."""
+        run, result = self.runs.get(report.run_id), self.results.get(report.result_id)
+        if run is None or result is None or not run.live:
+            return False
+        stage = "executing" if isinstance(report, CaseExecuted) else "judging"
+        return result.expects(report.attempt, stage)
+
+    def apply(self, report: Report) -> None:
+        """Change the result and its run by one awaited report."""
+        run, result = self.runs[report.run_id], self.results[report.result_id]
+        run.spend(report.cost_micro_usd)
+        match report:
+            case CaseExecuted():
+                self._executed(run, result, report)
+            case CaseJudged():
+                self._judged(run, result, report)
+            case _:
+                assert_never(report)
+
+    def _executed(self, run: RunWork, result: ResultWork, report: CaseExecuted) -> None:
+        run.add["in_flight"] -= 1
+        run.saw_model("agent_models", report.agent_model)
+        result.spend("usage", report.usage, report.cost_micro_usd)
+        result.change["duration_ms"] = (result.now("duration_ms") or 0) + report.duration_ms
+        result.change["latencies"] = turn_latencies(report.transcript)
+        if result.now("started_at") is None:
+            result.change["started_at"] = report.started_at
+        step = after_execution(result.case, report, result.history, run.plan)
+        self._take(run, result, step, report.transcript, "case.executed")
+
+    def _judged(self, run: RunWork, result: ResultWork, report: CaseJudged) -> None:
+        run.add["judging"] -= 1
+        run.saw_model("judge_models", report.judge_model)
+        result.spend("judge_usage", report.usage, report.cost_micro_usd)
+        result.change["duration_ms"] = (result.now("duration_ms") or 0) + report.duration_ms
+        payload = self.executed[(result.row.id, report.attempt)]
+        seen = tuple(AssertionResult.model_validate(entry) for entry in payload.get("assertionResults", ()))
+        step = after_judging(result.case, seen, report.assertion_results, result.history, run.plan)
+        self._take(run, result, step, (), "case.judged")
+
+    def _take(
+        self,
+        run: RunWork,
+        result: ResultWork,
+        step: Step,
+        transcript: tuple[TranscriptEntry, ...],
+        event: str,
+    ) -> None:
+        match step:
+            case AskJudge():
+                self._ask_judge(run, result, step, transcript)
+            case Retry():
+                self._retry(run, result, step, event)
+            case Final():
+                self._release(run, result)
+                self._end(run, result, step, event)
+            case _:
+                assert_never(step)
+
+    def _ask_judge(
+        self, run: RunWork, result: ResultWork, step: AskJudge, transcript: tuple[TranscriptEntry, ...]
+    ) -> None:
+        judge = run.judge
+        if judge is None:
+            raise AssertionError("a run without a judge never asks it")
+        reserve = shares(result.case, run.settings, self.prices) if result.now("reserved_micro") else None
+        self._release(run, result, keep=0 if reserve is None else reserve.judge)
+        run.add["judging"] += 1
+        result.change |= {"stage": "judging", "dispatched_at": self.now}
+        agent = run.settings.agent
+        case = result.case
+        run.send(
+            JudgeRequested.model_construct(
+                v=1,
+                run_id=run.row.id,
+                account_id=run.row.account_id,
+                result_id=result.row.id,
+                case_id=result.row.case_id,
+                trial=result.row.trial,
+                attempt=result.now("attempt"),
+                case_name=case.name,
+                context=case.rubric,
+                critical=case.critical,
+                criteria=step.criteria,
+                transcript=transcript,
+                judge=judge,
+                agent_provider=agent.provider.value,
+                agent_model=agent.model,
+                timeout_ms=run.settings.case_timeout_ms,
+                budget_micro_usd=None if reserve is None else reserve.judge,
+            )
+        )
+        run.event("case.executed", {**result.label(), "status": "judging"})
+
+    def _retry(self, run: RunWork, result: ResultWork, step: Retry, event: str) -> None:
+        self._release(run, result)
+        history = [*result.now("history"), [step.outcome.status.value, step.outcome.score]]
+        uncommitted = run.uncommitted
+        reserve = shares(result.case, run.settings, self.prices) if uncommitted is not None else None
+        broke = reserve is not None and uncommitted is not None and reserve.total > uncommitted
+        if broke or run.row.account_id in self.out_of_money:
+            # There is no money for another attempt, so what was seen so far is the answer.
+            self._end(run, result, _as_seen(result, step), event)
+            return
+        attempt = result.now("attempt") + 1
+        run.add["in_flight"] += 1
+        if reserve is not None:
+            run.add["reserved_micro"] += reserve.total
+        result.change |= {
+            "history": history,
+            "attempt": attempt,
+            "stage": "executing",
+            "dispatched_at": self.now,
+            "losses": 0,
+            "reserved_micro": 0 if reserve is None else reserve.total,
+            "first_status": history[0][0],
+        }
+        run.event(
+            "case.retried",
+            {**result.label(), "status": step.outcome.status.value, "score": step.outcome.score},
+        )
+        run.send(
+            case_requested(
+                run,
+                result_id=result.row.id,
+                trial=result.row.trial,
+                attempt=attempt,
+                case=result.case,
+                share=None if reserve is None else reserve.agent,
+            )
+        )
+
+    def _end(self, run: RunWork, result: ResultWork, step: Final, event: str) -> None:
+        history = [*result.now("history"), [step.outcome.status.value, step.outcome.score]]
+        verdict = step.verdict
+        error = None if verdict.error is None else verdict.error.model_dump(mode="json", by_alias=True)
+        result.change |= {
+            "status": step.status.value,
+            "stage": "done",
+            "history": history,
+            "deciding_attempt": step.deciding,
+            "score": verdict.score,
+            "score_min": verdict.score_min,
+            "score_max": verdict.score_max,
+            "first_status": history[0][0],
+            "flaky": step.flaky,
+            "needs_review": Tag.NEEDS_REVIEW in verdict.tags,
+            "error": error,
+            "completed_at": self.now,
+        }
+        run.ended(step.status)
+        if step.flaky:
+            run.add["flaky"] += 1
+        run.event(
+            event,
+            {
+                **result.label(),
+                "status": step.status.value,
+                "score": verdict.score,
+                "flaky": step.flaky,
+                "error": None if error is None else error["code"],
+            },
+        )
+
+    def _release(self, run: RunWork, result: ResultWork, *, keep: int = 0) -> None:
+        reserved = result.now("reserved_micro")
+        kept = min(keep, reserved)
+        if reserved != kept:
+            run.add["reserved_micro"] -= reserved - kept
+            result.change["reserved_micro"] = kept
+
+
+def _as_seen(result: ResultWork, step: Retry) -> Final:
+    verdict = CaseVerdict(ResultStatus.FAILED, step.outcome.score, step.outcome.score, step.outcome.score)
+    return Final(ResultStatus.FAILED, step.outcome, verdict, flaky=False, deciding=result.now("attempt"))

@@ -1,0 +1,172 @@
+"""One batch on running runs: lock, apply, let the next cases out, complete, and write it all once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from proctor_chassis.metrics import Meters
+from proctor_contracts.cases import CaseSnapshot
+from proctor_contracts.enums import Phase
+from proctor_contracts.messages import CaseExecuted, CaseJudged, LiveHint
+from proctor_contracts.run_settings import RunSettings
+from proctor_llm.prices import Prices
+from proctor_store.repositories import events, outbox, pipeline
+from proctor_store.session import Unit
+
+from .batch import Applier, Report
+from .completion import complete
+from .dispatch import Dispatcher
+from .work import ResultWork, RunWork
+
+__all__ = ["Held", "Settler"]
+
+REMEMBERED_RUNS = 10_000
+
+
+@dataclass(slots=True)
+class Held:
+    """Locked accounts and runs, and the results that the batch touches."""
+
+    now: datetime
+    accounts: dict[UUID, pipeline.AccountRow]
+    runs: dict[UUID, RunWork]
+    results: dict[UUID, ResultWork] = field(default_factory=dict)
+
+    def balance_of(self, account_id: UUID) -> int | None:
+        """What is left of an account's balance after this batch; None when it is unlimited."""
+        balance = self.accounts[account_id].balance_micro
+        charged = sum(run.charged for run in self.runs.values() if run.row.account_id == account_id)
+        return None if balance is None else balance - charged
+
+    @property
+    def out_of_money(self) -> frozenset[UUID]:
+        """The accounts that may not start another case."""
+        return frozenset(a for a in self.accounts if (left := self.balance_of(a)) is not None and left <= 0)
+
+
+class Settler:
+    """Applies reports to runs.
+
+    Locks are taken on accounts, then runs, each in id order, so that replicas never wait for each other in a circle.
+    `wake` tells the relay that messages wait; `hint` tells live listeners how far a run's events go.
+    """
+
+    def __init__(
+        self,
+        *,
+        dispatcher: Dispatcher,
+        prices: Prices,
+        clock: Callable[[], datetime],
+        wake: Callable[[], None],
+        hint: Callable[[Sequence[LiveHint]], None],
+        meters: Meters,
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._prices = prices
+        self._clock = clock
+        self._wake = wake
+        self._hint = hint
+        self._meters = meters
+        self._owners: dict[UUID, UUID] = {}
+
+    async def lock(self, unit: Unit, run_ids: Iterable[UUID]) -> Held:
+        """Lock runs and their accounts; an account with a limit brings its other waiting runs along."""
+        wanted = set(run_ids)
+        unknown = wanted - self._owners.keys()
+        if unknown:
+            if len(self._owners) > REMEMBERED_RUNS:
+                self._owners.clear()
+            self._owners |= await pipeline.owners(unit, unknown)
+        accounts = await pipeline.lock_accounts(
+            unit, {self._owners[run] for run in wanted if run in self._owners}
+        )
+        limited = [a.id for a in accounts.values() if a.max_concurrent_cases is not None]
+        if limited:
+            wanted |= await pipeline.running_runs(unit, limited)
+        rows = await pipeline.lock_runs(unit, wanted)
+        return Held(
+            now=self._clock(),
+            accounts=accounts,
+            runs={key: RunWork(row, RunSettings.model_validate(row.settings)) for key, row in rows.items()},
+        )
+
+    async def load(self, unit: Unit, held: Held, result_ids: Iterable[UUID]) -> None:
+        """Read results of locked runs."""
+        rows = await pipeline.results_by_id(unit, result_ids)
+        held.results |= {
+            key: ResultWork(row, CaseSnapshot.model_validate(row.snapshot)) for key, row in rows.items()
+        }
+
+    async def apply(self, unit: Unit, held: Held, reports: Sequence[Report]) -> None:
+        """Apply the reports that are awaited; the others are duplicates or late and change nothing."""
+        await self.load(unit, held, {report.result_id for report in reports})
+        judged = [(r.result_id, r.attempt) for r in reports if isinstance(r, CaseJudged)]
+        applier = Applier(
+            runs=held.runs,
+            results=held.results,
+            executed=await pipeline.executed_payloads(unit, judged),
+            prices=self._prices,
+            now=held.now,
+            out_of_money=held.out_of_money,
+        )
+        fresh: list[pipeline.NewPhase] = []
+        for report in reports:
+            run = held.runs.get(report.run_id)
+            if run is not None:
+                run.started(held.now)
+            if not applier.awaited(report):
+                self._meters.duplicates.add()
+                self._meters.duplicate_cost.add(report.cost_micro_usd or 0)
+                continue
+            applier.apply(report)
+            phase = Phase.EXECUTED if isinstance(report, CaseExecuted) else Phase.JUDGED
+            body = report.model_dump_json(exclude_none=True)
+            fresh.append(pipeline.NewPhase(report.result_id, report.attempt, phase, report.run_id, body))
+        await pipeline.insert_phases(unit, fresh)
+
+    async def flush(self, unit: Unit, held: Held) -> None:
+        """Let the next cases out, write what changed, and complete the runs that have nothing left."""
+        await self._fill(unit, held)
+        await pipeline.save_results(unit, [r.saved() for r in held.results.values() if r.change])
+        sent = 0
+        for run in held.runs.values():
+            if not run.live:
+                continue
+            if await pipeline.bump_run(unit, run.row.id, add=run.add, put=run.put) == 0:
+                await complete(unit, run, now=held.now)
+            await events.append(unit, run.events, now=held.now)
+            sent += await outbox.add(unit, run.outgoing, now=held.now)
+        for account_id in held.accounts:
+            charged = sum(r.charged for r in held.runs.values() if r.row.account_id == account_id)
+            await pipeline.charge(unit, account_id, charged)
+        hints = [LiveHint(run_id=r.row.id, seq=r.events[-1].seq) for r in held.runs.values() if r.events]
+        if sent:
+            unit.after_commit(self._wake)
+        if hints:
+            unit.after_commit(lambda: self._hint(hints))
+
+    async def _fill(self, unit: Unit, held: Held) -> None:
+        broke = held.out_of_money
+        limits = {a.id: a.max_concurrent_cases for a in held.accounts.values()}
+        limited = [key for key, limit in limits.items() if limit is not None]
+        busy = await pipeline.in_flight_by_account(unit, limited) if limited else {}
+        for account_id in limited:
+            moved = sum(r.add["in_flight"] for r in held.runs.values() if r.row.account_id == account_id)
+            busy[account_id] = busy.get(account_id, 0) + moved
+        # The run with the fewest cases out goes first, so that a large run does not starve a small one.
+        for run in sorted(held.runs.values(), key=lambda r: r.in_flight):
+            account_id = run.row.account_id
+            limit = limits.get(account_id)
+            left = await self._dispatcher.fill(
+                unit,
+                run,
+                now=held.now,
+                account_limit=limit,
+                allowance=None if limit is None else max(0, limit - busy.get(account_id, 0)),
+                out_of_money=account_id in broke,
+            )
+            if account_id in busy:
+                busy[account_id] += left
