@@ -9,6 +9,9 @@ from sqlalchemy.exc import IntegrityError
 
 __all__ = ["Duplicate", "Vanished", "conflicts"]
 
+_FOREIGN_KEY = "23503"
+_UNIQUE = "23505"
+
 
 class Duplicate(Exception):
     """A value that must be unique is taken; `field` names it as the API does."""
@@ -37,11 +40,12 @@ def conflicts(fields: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except IntegrityError as error:
-        text = str(error.orig).casefold()
-        if "foreign key" in text:
+        # PostgreSQL's text quotes what the user typed, so its class of error decides before any word does.
+        state = getattr(error.orig, "sqlstate", None)
+        text = str(error.orig).partition("DETAIL")[0].casefold()
+        if state == _FOREIGN_KEY or (state is None and "foreign key" in text):
             raise Vanished from error
-        if "unique" in text:
-            for known, field in fields.items():
-                if known in text:
-                    raise Duplicate(field) from error
+        for known, field in fields.items():
+            if known in text and (state == _UNIQUE or (state is None and "unique" in text)):
+                raise Duplicate(field) from error
         raise
