@@ -24,7 +24,7 @@ __all__ = ["ExportFormat", "Platform", "PlatformRefused", "PlatformUnavailable"]
 ExportFormat = Literal["json", "junit", "markdown", "csv"]
 
 
-class PlatformRefused(Exception):  # noqa: N818 - a refusal is an answer, not a fault
+class PlatformRefused(Exception):
     """The platform said no; `problem` says why, with the fields concerned."""
 
     def __init__(self, problem: Problem) -> None:
@@ -32,7 +32,7 @@ class PlatformRefused(Exception):  # noqa: N818 - a refusal is an answer, not a 
         self.problem = problem
 
 
-class PlatformUnavailable(Exception):  # noqa: N818 - as above: not a fault of the command
+class PlatformUnavailable(Exception):
     """The platform could not be reached, or stopped answering; the message says what to do."""
 
 
