@@ -263,3 +263,20 @@ async def test_an_unforeseen_fault_of_the_runner_is_an_error_of_the_infrastructu
     fact = await attempts(FakeAgent(answers=(KeyError("oops"),))).play(job())
     assert fact.error is not None
     assert (fact.error.code, fact.error.blame) == ("runner_crashed", Blame.INFRASTRUCTURE)
+
+
+async def test_a_reply_without_content_is_graded_as_silence_and_the_user_goes_on() -> None:
+    nothing = failure(LlmErrorCode.EMPTY_REPLY, "the agent answered with an empty text", blame=Blame.AGENT)
+    agent = FakeAgent(answers=(nothing, "Так, слухаю"))
+    checks: list[dict[str, Any]] = [
+        {"kind": "not_contains", "value": "х", "scope": "first_agent_msg"},
+        {"kind": "contains", "value": "слухаю"},
+    ]
+    fact = await attempts(agent).play(job("Алло", "Є хто?", assertions=checks))
+    assert fact.error is None
+    assert fact.transcript[1].finish == "empty_reply"
+    assert [(result.passed, result.code) for result in fact.assertion_results] == [
+        (False, "no_agent_message"),
+        (True, None),
+    ]
+    assert fact.logs == ("turn 1: the agent answered with an empty text",)

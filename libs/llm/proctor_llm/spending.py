@@ -11,7 +11,7 @@ __all__ = ["Spending", "wire_usage"]
 
 
 class Spending:
-    """Adds up tokens, money and tries; `cost_micro_usd` is None, unknown, once one call's price is unknown."""
+    """Adds up tokens, money and tries; `cost_micro_usd` is None, unknown, once one price is unknown."""
 
     def __init__(self) -> None:
         self.tokens: Usage | None = None
@@ -33,7 +33,7 @@ class Spending:
         self._add(error.usage, 0 if free else error.cost_micro_usd, error.tries)
 
     def lost(self) -> None:
-        """Record that a call was cut off in the middle: what it used is unknown, and unknown is not nothing."""
+        """Record a call that was cut off: what it used is unknown, and unknown is not nothing."""
         self.calls += 1
         self.cost_micro_usd = None
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
+from uuid import UUID
 
 from proctor_chassis.bus import Meta
 from proctor_chassis.cancelled import CancelledRuns
+from proctor_chassis.joining import JobCancelled
 from proctor_contracts.messages import (
     CaseExecuted,
     CaseRequested,
     LiveEvent,
     Message,
-    RunCancelled,
     Transient,
 )
 
@@ -43,8 +43,8 @@ class Joining(Protocol):
         """Start the job, or wait for the one that runs already."""
         ...
 
-    def cancel(self, which: Callable[[str], bool]) -> object:
-        """Cancel the running jobs whose ids are wanted."""
+    def cancel(self, wanted: Callable[[str], bool]) -> int:
+        """Call off the running jobs whose ids are wanted."""
         ...
 
 
@@ -66,18 +66,14 @@ class Handlers:
             return
         try:
             fact = await self._joined.run(job.id(), lambda: self._play(job))
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            awaiting_was_cancelled = task is not None and task.cancelling() > 0
-            if awaiting_was_cancelled or job.run_id not in self._cancelled:
-                raise
+        except JobCancelled:
             return
         await self._bus.publish(fact)
 
-    async def run_cancelled(self, message: RunCancelled) -> None:
+    def runs_cancelled(self, run_ids: tuple[UUID, ...]) -> None:
         """Stop the conversations of these runs at once, and remember the runs for jobs still in a queue."""
-        self._cancelled.add(message.run_ids)
-        gone = frozenset(map(str, message.run_ids))
+        self._cancelled.add(run_ids)
+        gone = frozenset(map(str, run_ids))
         self._joined.cancel(lambda job_id: job_id.partition(":")[0] in gone)
 
     async def _play(self, job: CaseRequested) -> CaseExecuted:

@@ -89,6 +89,15 @@ class Recording:
             for bubble in bubbles[1:]
         )
 
+    def silent(self, error: LlmError, *, turn: int) -> None:
+        """Record a reply that held nothing at all; which tools it called, nobody knows."""
+        self.spending.failed(error)
+        self.tools_captured = False
+        self.logs.append(f"turn {turn}: {clean_text(error.message)}")
+        self.entries.append(
+            TranscriptEntry(role=Role.AGENT, content="", timestamp=self._now(), turn=turn, finish=error.code)
+        )
+
     def call_failed(self, error: LlmError, *, turn: int) -> None:
         """Charge the tries of a call that gave no reply."""
         self.spending.failed(error)

@@ -12,7 +12,7 @@ from proctor_contracts.cases import CaseInput, ScriptedMulti, ScriptedSingle
 from proctor_contracts.enums import Blame
 from proctor_contracts.results import CaseError
 from proctor_llm.client import LlmClient
-from proctor_llm.errors import LlmError
+from proctor_llm.errors import LlmError, LlmErrorCode
 from proctor_llm.types import ChatMessage, ChatRequest, Completion
 from proctor_llm.worst_case import MESSAGE_OVERHEAD, tokens_at_most
 from proctor_runner.recording import Recording
@@ -120,8 +120,12 @@ async def play_scripted(
         try:
             completion = await client.complete(request, deadline=deadline)
         except LlmError as error:
-            recording.call_failed(error, turn=turn)
-            raise
+            if error.code is not LlmErrorCode.EMPTY_REPLY:
+                recording.call_failed(error, turn=turn)
+                raise
+            # Saying nothing is something the agent did: it is graded, and the user goes on.
+            recording.silent(error, turn=turn)
+            continue
         recording.replied(completion, turn=turn)
         session = completion.session_id if session is None else session
         reply = completion.text or "\n".join(completion.bubbles)
