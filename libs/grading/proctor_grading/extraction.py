@@ -1,0 +1,202 @@
+"""Checkable facts in a text: links, addresses, dates, times, phones, ids, money, percentages, numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .text import nfc
+
+__all__ = ["Fact", "FactKind", "facts_in", "plain_number"]
+
+
+class FactKind(StrEnum):
+    """What kind of thing a fact is."""
+
+    URL = "url"
+    EMAIL = "email"
+    DATE = "date"
+    TIME = "time"
+    PHONE = "phone"
+    ID = "id"
+    MONEY = "money"
+    PERCENT = "percent"
+    NUMBER = "number"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One fact as written, where, and every normalised value that it may stand for.
+
+    `1,200` may be 1200 or 1.2; it is supported when either is.
+    """
+
+    kind: FactKind
+    text: str
+    start: int
+    values: tuple[str, ...]
+    currency: str | None = None
+
+
+_CURRENCY = {
+    "UAH": ("₴", "грн", "грн.", "гривня", "гривні", "гривень", "гривень.", "uah", "hryvnia", "hryvnias"),
+    "USD": ("$", "usd", "дол", "дол.", "долар", "долари", "доларів", "dollar", "dollars"),
+    "EUR": ("€", "eur", "євро", "евро", "euro", "euros"),
+    "GBP": ("£", "gbp", "фунт", "фунти", "фунтів", "pound", "pounds"),
+    "PLN": ("zł", "pln", "злотий", "злоті", "злотих"),
+    "RUB": ("₽", "руб", "руб.", "рублей", "рубля", "рубль", "rub"),  # noqa: RUF001 - Cyrillic on purpose
+}
+_CODE_OF = {name: code for code, names in _CURRENCY.items() for name in names}
+_MONTHS = (
+    "січень січня січ январь января january jan",
+    "лютий лютого лют февраль февраля february feb",
+    "березень березня бер март марта march mar",  # noqa: RUF001 - Cyrillic on purpose
+    "квітень квітня квіт апрель апреля april apr",
+    "травень травня трав май мая may",
+    "червень червня черв июнь июня june jun",
+    "липень липня лип июль июля july jul",
+    "серпень серпня серп август августа august aug",
+    "вересень вересня вер сентябрь сентября september sept sep",
+    "жовтень жовтня жовт октябрь октября october oct",
+    "листопад листопада лист ноябрь ноября november nov",
+    "грудень грудня груд декабрь декабря december dec",
+)
+_MONTH_OF = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split()}
+
+_SPACE = "[ \u00a0\u202f\u2009]"
+_NUMBER = (
+    rf"\d{{1,3}}(?:{_SPACE}\d{{3}}(?!\d))+(?:[.,]\d+)?"
+    r"|\d{1,3}(?:,\d{3}(?!\d))+(?:\.\d+)?"
+    r"|\d{1,3}(?:\.\d{3}(?!\d))+(?:,\d+)?"
+    r"|\d+(?:[.,]\d+)?"
+)
+_ALONE_BEFORE, _ALONE_AFTER = r"(?<![\w.,])", r"(?![\w]|[.,]\d)"
+_SYMBOLS = "|".join(sorted((re.escape(name) for name in _CODE_OF), key=len, reverse=True))
+_MONTH = "|".join(sorted(_MONTH_OF, key=len, reverse=True))
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.IGNORECASE)
+
+
+_URL = _pattern(r"\b(?:https?://|www\.)[^\s<>\"«»]+")
+_EMAIL = _pattern(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_ISO_DATE = _pattern(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
+_DOT_DATE = _pattern(r"(?<![\d.,/])(\d{1,2})[./](\d{1,2})[./](\d{4})(?!\d)")
+_DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = rf"(?:,?{_SPACE}+(\d{{4}})(?!\d))?"
+_DAY_MONTH = _pattern(rf"(?<![\d.,]){_DAY}{_SPACE}+(?:of{_SPACE}+)?({_MONTH})\b\.?{_YEAR}")
+_MONTH_DAY = _pattern(rf"\b({_MONTH})\.?{_SPACE}+{_DAY}(?![\w:]){_YEAR}")
+_TIME = _pattern(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?(?![\d:])")
+_PHONE = _pattern(r"(?<![\w])(?:\+\d[\d\s()\u00a0-]{7,18}\d|0\d{2}[\s-]?\d{3}[\s-]?\d{2}[\s-]?\d{2})(?!\w)")
+_ID = _pattern(
+    r"(?<!\w)(?:[#№]\s?(?P<hash>[\w-]*\d[\w-]*)"
+    r"|(?P<mixed>(?=[\w-]*\d)(?=[\w-]*[^\W\d_])[^\W_][\w-]{3,}))"
+)
+_MONEY = _pattern(
+    rf"(?P<before>[$€£₴₽]){_SPACE}?(?P<a>{_NUMBER})(?!\w)"
+    rf"|{_ALONE_BEFORE}(?P<b>{_NUMBER}){_SPACE}?(?P<after>{_SYMBOLS})(?![^\W\d_])"
+)
+_PERCENT = _pattern(rf"{_ALONE_BEFORE}({_NUMBER}){_SPACE}?(?:%|відсотк\w*|процент\w*|percent\b)")
+_PLAIN = _pattern(rf"{_ALONE_BEFORE}({_NUMBER}){_ALONE_AFTER}")
+_LIST_NUMBER = re.compile(r"^\s*\d{1,3}[.)](?=\s)", re.MULTILINE)
+_SMALL = 10
+
+
+def facts_in(text: str) -> list[Fact]:
+    """Find the facts of a text, in order; bare counts from 0 to 10 and list numbers are none."""
+    rest = _LIST_NUMBER.sub(lambda hit: " " * len(hit[0]), nfc(text))
+    found: list[Fact] = []
+    for pattern, read in _READERS:
+        blanked: list[tuple[int, int]] = []
+        for hit in pattern.finditer(rest):
+            fact = read(hit)
+            if fact is not None:
+                found.append(fact)
+                blanked.append(hit.span())
+        for start, end in blanked:
+            rest = rest[:start] + " " * (end - start) + rest[end:]
+    return sorted(found, key=lambda fact: fact.start)
+
+
+def plain_number(text: str) -> tuple[str, ...]:
+    """Normalise a written number: thousands marks out, decimal point, no needless zeros.
+
+    A single mark before exactly three digits is ambiguous, and both readings are returned.
+    """
+    text = re.sub(_SPACE, "", text)
+    marks = [char for char in text if char in ".,"]
+    if not marks:
+        return (_trimmed(text),)
+    if len(set(marks)) == 2:  # noqa: PLR2004 - both marks: the last one is the decimal point
+        decimal = marks[-1]
+        thousands = "," if decimal == "." else "."
+        return (_trimmed(text.replace(thousands, "").replace(decimal, ".")),)
+    if len(marks) > 1:
+        return (_trimmed(text.replace(marks[0], "")),)
+    as_decimal = _trimmed(text.replace(",", "."))
+    whole, _, fraction = text.replace(",", ".").partition(".")
+    if len(fraction) == 3 and len(whole) <= 3 and whole != "0":  # noqa: PLR2004 - a thousands group
+        return (_trimmed(whole + fraction), as_decimal)
+    return (as_decimal,)
+
+
+def _trimmed(number: str) -> str:
+    whole, _, fraction = number.partition(".")
+    whole, fraction = whole.lstrip("0") or "0", fraction.rstrip("0")
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def _date(hit: re.Match[str], year: str | None, month: int, day: int) -> Fact | None:
+    if not (1 <= month <= 12 and 1 <= day <= 31):  # noqa: PLR2004 - a calendar
+        return None
+    short = f"{month:02}-{day:02}"
+    return Fact(FactKind.DATE, hit[0], hit.start(), (f"{year}-{short}",) if year else (short,))
+
+
+def _dotted(hit: re.Match[str]) -> Fact | None:
+    """Read 13.05.2026 and 5/13/2026; where both orders are dates, both are possible."""
+    first, second, year = int(hit[1]), int(hit[2]), hit[3]
+    readings = [_date(hit, year, second, first), _date(hit, year, first, second)]
+    values = dict.fromkeys(value for reading in readings if reading for value in reading.values)
+    return Fact(FactKind.DATE, hit[0], hit.start(), tuple(values)) if values else None
+
+
+def _money(hit: re.Match[str]) -> Fact:
+    sign = (hit["before"] or hit["after"]).lower()
+    return Fact(FactKind.MONEY, hit[0], hit.start(), plain_number(hit["a"] or hit["b"]), _CODE_OF[sign])
+
+
+def _number(hit: re.Match[str]) -> Fact | None:
+    values = plain_number(hit[1])
+    if values[0].isdigit() and int(values[0]) <= _SMALL:
+        return None
+    return Fact(FactKind.NUMBER, hit[0], hit.start(), values)
+
+
+def _link(hit: re.Match[str]) -> Fact:
+    text = hit[0].rstrip(".,;:!?)]}'\u2019")
+    value = re.sub(r"^https?://|^www\.", "", text.lower())
+    return Fact(FactKind.URL, text, hit.start(), (value.removeprefix("www.").rstrip("/"),))
+
+
+def _identifier(hit: re.Match[str]) -> Fact:
+    return Fact(FactKind.ID, hit[0], hit.start(), ((hit["hash"] or hit["mixed"]).strip("-").upper(),))
+
+
+_READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Fact | None]], ...] = (
+    (_URL, _link),
+    (_EMAIL, lambda hit: Fact(FactKind.EMAIL, hit[0], hit.start(), (hit[0].lower(),))),
+    (_ISO_DATE, lambda hit: _date(hit, hit[1], int(hit[2]), int(hit[3]))),
+    (_DOT_DATE, _dotted),
+    (_DAY_MONTH, lambda hit: _date(hit, hit[3], _MONTH_OF[hit[2].lower()], int(hit[1]))),
+    (_MONTH_DAY, lambda hit: _date(hit, hit[3], _MONTH_OF[hit[1].lower()], int(hit[2]))),
+    (_TIME, lambda hit: Fact(FactKind.TIME, hit[0], hit.start(), (f"{int(hit[1]):02}:{hit[2]}",))),
+    (_PHONE, lambda hit: Fact(FactKind.PHONE, hit[0], hit.start(), (re.sub(r"\D", "", hit[0]),))),
+    (_MONEY, _money),
+    (_PERCENT, lambda hit: Fact(FactKind.PERCENT, hit[0], hit.start(), plain_number(hit[1]))),
+    (_ID, _identifier),
+    (_PLAIN, _number),
+)

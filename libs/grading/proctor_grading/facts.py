@@ -1,0 +1,138 @@
+"""The `grounded_facts` check: what the agent states must stand in what it was told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import assert_never
+
+from proctor_contracts.assertions import GroundedFacts
+from proctor_contracts.base import Json
+from proctor_contracts.enums import Role
+
+from .canonical import js_number
+from .conversation import SCOPE_NAMES, Conversation, Message
+from .extraction import Fact, FactKind, facts_in, plain_number
+from .findings import Finding, failed, no_agent_message, not_applicable, passed
+from .text import excerpt, quoted
+
+__all__ = ["check_grounded_facts"]
+
+_PHONE_DIGITS = 9
+_SHOWN = 8
+
+
+def check_grounded_facts(check: GroundedFacts, conversation: Conversation) -> Finding:
+    """Enough facts of the scope stand in user messages, tool results, scripted history or `facts`."""
+    expected = f"at least {check.threshold:g} of the facts in {SCOPE_NAMES[check.scope]} grounded"
+    messages = conversation.messages(check.scope)
+    if not messages:
+        return no_agent_message(expected)
+    stated = [(message, fact) for message in messages for fact in facts_in(message.text)]
+    if not stated:
+        return not_applicable("no_facts", "the answers state no number, date, link or id")
+    evidence = _Evidence()
+    for text in _sources(check, conversation):
+        evidence.add(text)
+    loose = [(message, fact) for message, fact in stated if not evidence.supports(fact)]
+    share = Fraction(len(stated) - len(loose), len(stated))
+    if share >= Fraction(str(check.threshold)):
+        return passed(score=float(share), details=_details(stated, loose))
+    message, fact = loose[0]
+    named = ", ".join(dict.fromkeys(quoted(fact.text, 40) for _, fact in loose[:_SHOWN]))
+    return failed(
+        "ungrounded_facts",
+        f"{len(loose)} of {len(stated)} facts come from nowhere: {named}",
+        expected=expected,
+        seen=excerpt(message.text, fact.start),
+        at=message.entry,
+        score=float(share),
+        details=_details(stated, loose),
+    )
+
+
+def _details(stated: list[tuple[Message, Fact]], loose: list[tuple[Message, Fact]]) -> dict[str, Json]:
+    return {"facts": len(stated), "ungrounded": [excerpt(fact.text, limit=80) for _, fact in loose[:50]]}
+
+
+def _sources(check: GroundedFacts, conversation: Conversation) -> Iterator[str]:
+    yield from check.facts
+    for entry in conversation.entries:
+        if entry.role is Role.TESTER or (entry.role is Role.AGENT and not entry.graded):
+            yield entry.content
+    for call in conversation.calls:
+        yield from _leaves(call.record.result)
+
+
+def _leaves(value: Json) -> Iterator[str]:
+    """The texts and numbers of a tool result; keys say nothing."""
+    match value:
+        case None | bool():
+            return
+        case str():
+            yield value
+        case int():
+            yield str(value)
+        case float():
+            yield js_number(value)
+        case dict():
+            for item in value.values():
+                yield from _leaves(item)
+        case list():
+            for item in value:
+                yield from _leaves(item)
+        case _:
+            yield str(value)
+
+
+@dataclass(slots=True)
+class _Evidence:
+    """Normalised values of everything the agent was told."""
+
+    values: dict[FactKind, set[str]] = field(default_factory=lambda: {kind: set() for kind in FactKind})
+    money: set[tuple[str, str | None]] = field(default_factory=set)
+    days: set[str] = field(default_factory=set)
+
+    def add(self, text: str) -> None:
+        for fact in facts_in(text):
+            self.values[fact.kind].update(fact.values)
+            if fact.kind is FactKind.MONEY:
+                self.money.update((value, fact.currency) for value in fact.values)
+            if fact.kind is FactKind.DATE:
+                self.days.update(value[-5:] for value in fact.values)
+        if text.strip().isdigit():  # a bare number as a whole leaf counts even when it is small
+            self.values[FactKind.NUMBER].update(plain_number(text.strip()))
+
+    def supports(self, fact: Fact) -> bool:
+        return any(self._supports(fact, value) for value in fact.values)
+
+    def _supports(self, fact: Fact, value: str) -> bool:  # noqa: PLR0911 - one line per kind
+        values = self.values
+        match fact.kind:
+            case FactKind.URL | FactKind.EMAIL | FactKind.TIME:
+                return value in values[fact.kind]
+            case FactKind.DATE:
+                # A date said without its year is supported by that day of any year, and the other way round.
+                short = value[-5:]
+                dates = values[FactKind.DATE]
+                return value in dates or short in (self.days if value == short else dates)
+            case FactKind.PHONE:
+                told = values[FactKind.PHONE] | values[FactKind.NUMBER]
+                return any(_same_phone(value, other) for other in told)
+            case FactKind.ID:
+                return value in values[FactKind.ID] or value in values[FactKind.NUMBER]
+            case FactKind.MONEY:
+                return (value, fact.currency) in self.money or value in values[FactKind.NUMBER]
+            case FactKind.PERCENT:
+                return value in values[FactKind.PERCENT] or value in values[FactKind.NUMBER]
+            case FactKind.NUMBER:
+                kinds = (FactKind.NUMBER, FactKind.MONEY, FactKind.PERCENT, FactKind.ID, FactKind.PHONE)
+                return any(value in values[kind] for kind in kinds)
+            case _:
+                assert_never(fact.kind)
+
+
+def _same_phone(one: str, other: str) -> bool:
+    """Compare by the last nine digits, so that a country code may be left out."""
+    return len(one) >= _PHONE_DIGITS and one[-_PHONE_DIGITS:] == other[-_PHONE_DIGITS:]
