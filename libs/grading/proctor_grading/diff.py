@@ -16,7 +16,7 @@ from .comparison import mcnemar, sign_flip
 from .rows import ResultRow
 from .statistics import half_up, mean_interval, minimum_detectable
 
-__all__ = ["MIN_COVERAGE", "compare"]
+__all__ = ["MIN_COVERAGE", "diff"]
 
 MIN_COVERAGE = Fraction(4, 5)
 _SEVERITY = (
@@ -41,7 +41,7 @@ _ORDER = {change: rank for rank, change in enumerate(
 )}  # fmt: skip
 
 
-def compare(a: UUID, b: UUID, rows_a: Iterable[ResultRow], rows_b: Iterable[ResultRow]) -> RunDiff:
+def diff(a: UUID, b: UUID, rows_a: Iterable[ResultRow], rows_b: Iterable[ResultRow]) -> RunDiff:
     """Compare run A (before) with run B (after) by first attempts.
 
     A case is the same in both by its id, or else by its ref. A case with mixed trials, or with a pass after a

@@ -18,6 +18,7 @@ from .reply import Basis, JudgeCode, JudgeProblem, JudgeReply, JudgeWord, parse_
 from .text import excerpt, storable, white_folded
 
 __all__ = [
+    "ERROR_VOTE",
     "Basis",
     "JudgeCode",
     "JudgeProblem",

@@ -27,7 +27,7 @@ async def rows(unit: Unit, run_id: UUID) -> Sequence[RowMapping]:
             TestResult.usage,
             TestResult.judge_usage,
             TestResult.cost_micro,
-            TestResult.judge_cost_micro,
+            TestResult.needs_review,
             TestResult.error,
             RunCase.ref,
             RunCase.name,

@@ -30,15 +30,15 @@ def result_rows(rows: Iterable[Mapping[Any, Any]]) -> list[ResultRow]:
             score=row["score"],
             flaky=row["flaky"],
             latencies_ms=tuple(row["latencies"] or ()),
-            usage=_usage(row["usage"], row["judge_usage"]),
+            usage=_usage(row["usage"]),
+            judge_usage=_usage(row["judge_usage"]),
             cost_micro_usd=row["cost_micro"],
-            judge_cost_micro_usd=row["judge_cost_micro"],
             error_code=None if row["error"] is None else row["error"]["code"],
+            needs_review=row["needs_review"],
         )
         for row in rows
     ]
 
 
-def _usage(agent: dict[str, int] | None, judge: dict[str, int] | None) -> Usage | None:
-    parts = [Usage.model_validate(part) for part in (agent, judge) if part is not None]
-    return sum(parts[1:], parts[0]) if parts else None
+def _usage(tokens: dict[str, int] | None) -> Usage | None:
+    return None if tokens is None else Usage.model_validate(tokens)
