@@ -5,7 +5,6 @@ import random
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -75,7 +74,7 @@ def make_models(
     environ: dict[str, str] | None = None,
     **settings: Any,
 ) -> tuple[Models, OutgoingDoor]:
-    async def sleep(seconds: float) -> None:
+    async def pause(seconds: float) -> None:
         sleeps.append(seconds)
 
     loop = asyncio.get_running_loop()
@@ -89,7 +88,7 @@ def make_models(
         settings=LlmSettings(**given),
         door=door,
         secrets=Secrets(environ=environ or {}, embedded=True, redactor=Redactor()),
-        surroundings=Surroundings(now=lambda: NOW, monotonic=loop.time, sleep=sleep, rng=random.Random(1)),
+        surroundings=Surroundings(now=lambda: NOW, monotonic=loop.time, sleep=pause, rng=random.Random(1)),
         meter=tries.append,
     )
     return models, door
@@ -106,8 +105,3 @@ async def bench() -> AsyncIterator[Bench]:
         yield Bench(stub, models, sleeps, tries)
         await models.aclose()
         await door.aclose()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path

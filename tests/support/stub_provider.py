@@ -1,11 +1,11 @@
-"""A stub of the model APIs and of a plain bot, on loopback: scripted, well behaved or flaky, and it remembers.
+"""A stub of the model APIs and of a plain bot, on loopback: well behaved or flaky, and it remembers.
 
     async with StubProvider() as stub:
         stub.script(Status(429, retry_after="2"), Say("Hello"))
-        ...                                 # point a client at stub.anthropic_url, .openai_url, .groq_url, .bot_url
+        ...  # point a client at stub.anthropic_url, .openai_url, .groq_url or .bot_url
         assert stub.requests[0].body["model"] == "m"
 
-With nothing scripted (or the script used up) `stub.answer`, a callable from what was seen to a reply, decides.
+With nothing scripted (or the script used up) `stub.answer` decides: a callable from Seen to Reply.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ class Seen:
     @property
     def last_user_text(self) -> str:
         """What the user said last, in any of the formats."""
+        if not isinstance(self.body, dict):
+            return ""
         for message in reversed(self.body.get("messages", [])):
             if message["role"] == "user" and isinstance(message["content"], str):
                 return str(message["content"])
@@ -53,7 +55,7 @@ class Seen:
     @property
     def forced_tool(self) -> str | None:
         """The tool that the request forces the model to call."""
-        choice = self.body.get("tool_choice")
+        choice = self.body.get("tool_choice") if isinstance(self.body, dict) else None
         if not isinstance(choice, dict):
             return None
         return str(choice["name"] if "name" in choice else choice["function"]["name"])
@@ -182,6 +184,11 @@ class StubProvider:
         async with asyncio.timeout(5), self.arrived:
             await self.arrived.wait_for(lambda: len(self.requests) >= count)
 
+    async def left(self, count: int) -> None:
+        """Wait until so many clients have gone away in the middle of a reply (at most five seconds)."""
+        async with asyncio.timeout(5), self.arrived:
+            await self.arrived.wait_for(lambda: self.gone >= count)
+
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=16 * 1024 * 1024)
         app.router.add_route("*", "/{path:.*}", self._handle)
@@ -203,7 +210,7 @@ class StubProvider:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
-        seen = Seen(request.path, dict(request.headers), json.loads(raw) if raw else None)
+        seen = Seen(request.path, request.headers.copy(), json.loads(raw) if raw else None)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         async with self.arrived:
@@ -216,11 +223,15 @@ class StubProvider:
             return await self._send(request, seen, reply)
         except (asyncio.CancelledError, ConnectionResetError):
             self.gone += 1
+            async with self.arrived:
+                self.arrived.notify_all()
             raise
         finally:
             self.in_flight -= 1
 
-    async def _send(self, request: web.Request, seen: Seen, reply: Reply) -> web.StreamResponse:
+    async def _send(  # noqa: PLR0911 - one branch for each kind of reply
+        self, request: web.Request, seen: Seen, reply: Reply
+    ) -> web.StreamResponse:
         anthropic = seen.path.endswith("/messages")
         match reply:
             case Raw():
@@ -309,9 +320,9 @@ def _anthropic_events(seen: Seen, reply: Say) -> list[dict[str, Any]]:
         events.append({"type": "content_block_delta", "index": index, "delta": delta})
         events.append({"type": "content_block_stop", "index": index})
     finish = reply.finish or ("tool_use" if reply.tools else "end_turn")
-    delta = {"stop_reason": finish, "stop_sequence": None}
+    ending = {"stop_reason": finish, "stop_sequence": None}
     events.append(
-        {"type": "message_delta", "delta": delta, "usage": {"output_tokens": usage["output_tokens"]}}
+        {"type": "message_delta", "delta": ending, "usage": {"output_tokens": usage["output_tokens"]}}
     )
     events.append({"type": "message_stop"})
     return events
@@ -333,7 +344,7 @@ def _broken_events(reply: BreakOff) -> list[dict[str, Any]]:
 
 
 def _message_start(model: str, usage: dict[str, Any]) -> dict[str, Any]:
-    message = {
+    message: dict[str, Any] = {
         "id": "msg_1",
         "type": "message",
         "role": "assistant",

@@ -52,13 +52,13 @@ class AnthropicClient:
     async def complete(self, request: ChatRequest, *, deadline: float) -> Completion:
         """Send one request; see LlmClient."""
         require_model(_NAME, request.model)
-        client = await self._sdk.client()
+        await self._sdk.client()
         aliases = Aliases(tool.name for tool in request.tools)
         fields = request_fields(request, aliases)
 
         async def attempt(tally: Tally) -> Completion:
             try:
-                return await self._stream(client, fields, aliases, tally)
+                return await self._stream(fields, aliases, tally)
             except LlmError:
                 raise
             except Exception as error:
@@ -70,15 +70,14 @@ class AnthropicClient:
         """Close the SDK's client."""
         await self._sdk.aclose()
 
-    async def _stream(
-        self, client: Any, fields: dict[str, Any], aliases: Aliases, tally: Tally
-    ) -> Completion:
+    async def _stream(self, fields: dict[str, Any], aliases: Aliases, tally: Tally) -> Completion:
         clock = self._surroundings.monotonic
         started = clock()
         first: float | None = None
         reply = StreamedReply()
-        async with client.messages.with_streaming_response.create(stream=True, **fields) as response:
-            async for event in read_events(response.iter_bytes()):
+        response = await self._sdk.post("/v1/messages", {**fields, "stream": True}, stream=True)
+        try:
+            async for event in read_events(response.aiter_bytes()):
                 data = loads(event.data)
                 if event.name == "error" or (isinstance(data, dict) and data.get("type") == "error"):
                     # The status was 200 long ago; what counts is the error's type.
@@ -86,6 +85,8 @@ class AnthropicClient:
                 if reply.take(data) and first is None:
                     first = clock()
                 tally.usage = reply.usage
+        finally:
+            await response.aclose()
         if not reply.done:
             message = f"{_NAME} closed its stream in the middle of a reply"
             raise LlmError(LlmErrorCode.PROVIDER_UNAVAILABLE, message, blame=Blame.PROVIDER, retryable=True)

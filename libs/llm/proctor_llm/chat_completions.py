@@ -30,8 +30,11 @@ class ChatCompletionsClient:
     gateway's small deviations do no harm.
     """
 
-    def __init__(self, *, sdk: Sdk, limit_field: str, caller: Caller, surroundings: Surroundings) -> None:
+    def __init__(
+        self, *, sdk: Sdk, path: str, limit_field: str, caller: Caller, surroundings: Surroundings
+    ) -> None:
         self._sdk = sdk
+        self._path = path
         self._limit_field = limit_field
         self._caller = caller
         self._surroundings = surroundings
@@ -70,7 +73,13 @@ class ChatCompletionsClient:
         # OpenAI's newer models refuse the old name; the gateways mostly know no other.
         theirs = urlsplit(base_url).hostname == _OPENAI_HOST
         limit_field = "max_completion_tokens" if theirs else "max_tokens"
-        return cls(sdk=sdk, limit_field=limit_field, caller=caller, surroundings=surroundings)
+        return cls(
+            sdk=sdk,
+            path="/chat/completions",
+            limit_field=limit_field,
+            caller=caller,
+            surroundings=surroundings,
+        )
 
     @classmethod
     def groq(
@@ -91,18 +100,24 @@ class ChatCompletionsClient:
             surroundings=surroundings,
             build=build,
         )
-        return cls(sdk=sdk, limit_field="max_completion_tokens", caller=caller, surroundings=surroundings)
+        return cls(
+            sdk=sdk,
+            path="/openai/v1/chat/completions",
+            limit_field="max_completion_tokens",
+            caller=caller,
+            surroundings=surroundings,
+        )
 
     async def complete(self, request: ChatRequest, *, deadline: float) -> Completion:
         """Send one request; see LlmClient."""
         require_model(self._sdk.name, request.model)
-        client = await self._sdk.client()
+        await self._sdk.client()
         aliases = Aliases(tool.name for tool in request.tools)
         fields = request_fields(request, aliases, limit_field=self._limit_field)
 
         async def attempt(tally: Tally) -> Completion:
             try:
-                return await self._ask(client, fields, aliases, tally)
+                return await self._ask(fields, aliases, tally)
             except LlmError:
                 raise
             except Exception as error:
@@ -114,11 +129,10 @@ class ChatCompletionsClient:
         """Close the SDK's client."""
         await self._sdk.aclose()
 
-    async def _ask(self, client: Any, fields: dict[str, Any], aliases: Aliases, tally: Tally) -> Completion:
+    async def _ask(self, fields: dict[str, Any], aliases: Aliases, tally: Tally) -> Completion:
         clock = self._surroundings.monotonic
         started = clock()
-        response = await client.chat.completions.with_raw_response.create(**fields)
-        raw = response.http_response.content
+        raw = (await self._sdk.post(self._path, fields)).content
         latency_ms = round((clock() - started) * 1000)
         try:
             body = loads(raw)
