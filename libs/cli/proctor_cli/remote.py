@@ -1,0 +1,230 @@
+"""The platform behind a URL: its REST API and event streams."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID, uuid4
+
+import aiohttp
+
+from proctor_contracts.diff import RunDiff
+from proctor_contracts.enums import ResultStatus, RunStatus
+from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
+from proctor_contracts.schemas.common import Problem
+from proctor_contracts.schemas.integrations import (
+    HandlerCreate,
+    HandlerView,
+    IntegrationCreate,
+    IntegrationView,
+)
+from proctor_contracts.schemas.runs import Rerun, ResultsPage, RunCreate, RunDocument, RunEvent, RunView
+
+from .client import ExportFormat, PlatformRefused, PlatformUnavailable
+from .sse import ServerEvent
+from .transport import RETRIES, Sleep, Transport, backoff, decoded, parsed
+
+if TYPE_CHECKING:
+    from .client import Platform
+
+__all__ = ["RemotePlatform", "open_remote"]
+
+_BODY_BYTES = 1_500_000  # the API takes 2 MB; cases are sent in parcels below that
+_MOST_CASES = 2_000
+_PAGE = 200
+_TERMINAL = frozenset({"run.completed", "run.failed", "run.cancelled"})
+
+
+@contextlib.asynccontextmanager
+async def open_remote(*, url: str, key: str, sleep: Sleep = asyncio.sleep) -> AsyncIterator[RemotePlatform]:
+    """Open a session with a server."""
+    headers = {"Authorization": f"Bearer {key}", "User-Agent": "proctor-cli"}
+    timeout = aiohttp.ClientTimeout(total=120, connect=10)
+    async with aiohttp.ClientSession(headers=headers, timeout=timeout) as session:
+        yield RemotePlatform(Transport(session=session, url=url, sleep=sleep))
+
+
+class RemotePlatform:
+    """Speaks to the API with a key; waits out short outages, and resumes event streams without loss."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._http = transport
+
+    async def healthy(self) -> bool:
+        """Whether something that calls itself alive answers at the URL."""
+        return await self._http.healthy()
+
+    async def upsert_integration(self, integration: IntegrationCreate) -> IntegrationView:
+        """Create the integration or make the one of its name so."""
+        body = integration.model_dump(mode="json")
+        found = [
+            view async for view in self._http.listed("/integrations") if view["name"] == integration.name
+        ]
+        if found:
+            return await self._http.one(IntegrationView, "PATCH", f"/integrations/{found[0]['id']}", body)
+        return await self._http.one(IntegrationView, "POST", "/integrations", body)
+
+    async def replace_handlers(
+        self, integration_id: UUID, handlers: Sequence[HandlerCreate]
+    ) -> tuple[HandlerView, ...]:
+        """Make the handlers exactly these."""
+        path = f"/integrations/{integration_id}/handlers"
+        old = {view["name"]: view["id"] async for view in self._http.listed(path)}
+        views = []
+        for handler in handlers:
+            body = handler.model_dump(mode="json")
+            known = old.pop(handler.name, None)
+            where = path if known is None else f"{path}/{known}"
+            views.append(await self._http.one(HandlerView, "POST" if known is None else "PATCH", where, body))
+        for left in old.values():
+            await self._http.send("DELETE", f"{path}/{left}")
+        return tuple(views)
+
+    async def bulk_upsert_cases(self, bulk: BulkCases) -> BulkOutcome:
+        """Create or update cases, in as many parcels as the API's body limit asks for."""
+        outcomes = []
+        # Only what was given is sent: of "exactly one of two" fields, a null is not nothing.
+        for first, parcel in _parcels(
+            [case.model_dump(mode="json", exclude_unset=True) for case in bulk.cases]
+        ):
+            body = {"integrationId": str(bulk.integration_id), "cases": parcel}
+            try:
+                outcomes.append(await self._http.one(BulkOutcome, "POST", "/testing/cases/bulk", body))
+            except PlatformRefused as refused:
+                raise PlatformRefused(_renumbered(refused.problem, first)) from refused
+        return BulkOutcome(
+            created=sum(one.created for one in outcomes),
+            updated=sum(one.updated for one in outcomes),
+            unchanged=sum(one.unchanged for one in outcomes),
+            ids=tuple(found for one in outcomes for found in one.ids),
+            warnings=tuple(warning for one in outcomes for warning in one.warnings),
+        )
+
+    async def start_run(self, run: RunCreate) -> RunView:
+        """Start a run; a request that is repeated after a lost answer does not start a second one."""
+        body = run.model_dump(mode="json", exclude_unset=True)
+        headers = {"Idempotency-Key": str(uuid4())}
+        return await self._http.one(RunView, "POST", "/testing/runs", body, headers=headers)
+
+    async def get_run(self, run_id: UUID) -> RunView:
+        """Read one run."""
+        return await self._http.one(RunView, "GET", f"/testing/runs/{run_id}")
+
+    async def runs(
+        self, *, integration_id: UUID | None = None, status: RunStatus | None = None, take: int = 20
+    ) -> tuple[RunView, ...]:
+        """List runs, newest first."""
+        query = {"integrationId": integration_id, "status": status and status.value, "take": take}
+        answer = await self._http.send("GET", "/testing/runs", query=query)
+        return tuple(parsed(RunView, item) for item in answer["data"])
+
+    async def results(
+        self,
+        run_id: UUID,
+        *,
+        status: ResultStatus | None = None,
+        cursor: str | None = None,
+        take: int = _PAGE,
+    ) -> ResultsPage:
+        """Read one page of results."""
+        query = {"status": status and status.value, "cursor": cursor, "take": take}
+        return parsed(
+            ResultsPage, await self._http.send("GET", f"/testing/runs/{run_id}/results", query=query)
+        )
+
+    async def cancel(self, run_id: UUID) -> RunView:
+        """Cancel a run."""
+        return await self._http.one(RunView, "POST", f"/testing/runs/{run_id}/cancel")
+
+    async def rerun(self, run_id: UUID, rerun: Rerun) -> RunView:
+        """Play some results again."""
+        body = rerun.model_dump(mode="json")
+        return await self._http.one(RunView, "POST", f"/testing/runs/{run_id}/rerun", body)
+
+    async def export(self, run_id: UUID, format_: ExportFormat) -> str:
+        """Render the run on the server."""
+        return await self._http.text("GET", f"/testing/runs/{run_id}/export", query={"format": format_})
+
+    async def document(self, run_id: UUID) -> RunDocument:
+        """Read the whole run."""
+        value = decoded(await self.export(run_id, "json"))
+        # The document comes bare as an export, or in the envelope of other answers.
+        return parsed(RunDocument, value.get("data", value) if isinstance(value, dict) else value)
+
+    async def diff(self, run_id: UUID, other_id: UUID) -> RunDiff:
+        """Compare two runs."""
+        return await self._http.one(RunDiff, "GET", f"/testing/runs/{run_id}/diff/{other_id}")
+
+    async def events(self, run_id: UUID, *, after: int | None = None) -> AsyncIterator[RunEvent]:
+        """Follow a run's events, reconnecting where the last numbered one left off."""
+        failures = 0
+        while True:
+            try:
+                async for found in self._http.stream(run_id, after):
+                    failures = 0
+                    event = _event(found)
+                    if event.seq is not None:
+                        if after is not None and event.seq <= after:
+                            continue
+                        after = event.seq
+                    yield event
+                    if event.event in _TERMINAL:
+                        return
+                if (await self.get_run(run_id)).status.final:
+                    return
+            except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+                failures += 1
+                if failures > RETRIES:
+                    raise PlatformUnavailable(
+                        f"the event stream of run {run_id} keeps breaking: {error}"
+                    ) from error
+            await self._http.sleep(backoff(failures))
+
+
+def _event(found: ServerEvent) -> RunEvent:
+    data = json.loads(found.data)
+    if not isinstance(data, dict):
+        raise ValueError("an event's data is not an object")  # noqa: TRY004 - a broken stream, not a wrong call
+    if {"event", "data"} <= data.keys():
+        return RunEvent.model_validate({"at": datetime.now(UTC), "seq": None, **data})
+    seq = int(found.own_id) if found.own_id and found.own_id.isdecimal() else None
+    return RunEvent(seq=seq, event=found.event, data=data, at=data.get("at") or datetime.now(UTC))
+
+
+def _parcels(cases: Sequence[dict[str, Any]]) -> list[tuple[int, list[dict[str, Any]]]]:
+    parcels: list[tuple[int, list[dict[str, Any]]]] = []
+    size = 0
+    for index, case in enumerate(cases):
+        weight = len(json.dumps(case))
+        if not parcels or size + weight > _BODY_BYTES or len(parcels[-1][1]) == _MOST_CASES:
+            parcels.append((index, []))
+            size = 0
+        parcels[-1][1].append(case)
+        size += weight
+    return parcels
+
+
+def _renumbered(problem: Problem, first: int) -> Problem:
+    """Make `cases.3.name` of a later parcel count from the first case again."""
+    if not first:
+        return problem
+    errors = []
+    for fault in problem.errors:
+        head, _, rest = fault.path.partition(".")
+        index, _, tail = rest.partition(".")
+        if head == "cases" and index.isdecimal():
+            path = f"cases.{int(index) + first}" + (f".{tail}" if tail else "")
+            errors.append(fault.model_copy(update={"path": path}))
+        else:
+            errors.append(fault)
+    return problem.model_copy(update={"errors": tuple(errors)})
+
+
+if TYPE_CHECKING:
+
+    def _fits(remote: RemotePlatform) -> Platform:
+        return remote
