@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
-from .base import Json, SafeText, Strict
+from .base import Json, SafeText, Strict, unstorable
 from .enums import Provider
 
 __all__ = [
@@ -146,6 +146,8 @@ def _check_body(value: Json, *, where: str, depth: int) -> None:
         raise ValueError(f"is nested deeper than {_BODY_DEPTH} levels")
     match value:
         case str():
+            if reason := unstorable(value):
+                raise ValueError(f"{where} {reason}")
             _check_placeholders(value, where=where)
         case dict():
             for key, item in value.items():
