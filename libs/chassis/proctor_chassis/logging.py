@@ -1,7 +1,7 @@
 """Logs as events with fields: ids are bound once, secrets never get in, people and machines can read them.
 
-Code logs with the standard library: `log.info("case.played", extra={"seconds": 3})`. What is bound with `bind`
-is added to every event of the same task. structlog renders them when it is installed.
+Code logs with the standard library: `log.info("case.played", extra={"seconds": 3})`. What is bound by
+`bind` is added to every event of the same task. structlog renders them when it is installed.
 """
 
 from __future__ import annotations

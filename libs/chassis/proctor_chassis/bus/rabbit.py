@@ -53,17 +53,27 @@ class RabbitBus:
         registry: CollectorRegistry | None = None,
         ladder: Sequence[Delay] = RETRY_LADDER,
         name: str = "proctor",
+        connect_seconds: float = CONNECT_SECONDS,
+        publish_seconds: float = PUBLISH_SECONDS,
+        retry_seconds: float = RETRY_SECONDS,
     ) -> None:
         self._queues = work_queues(pools)
         self._ladder = tuple(ladder)
         self._exchanges = exchanges_of(self._ladder)
         self._meters = meters or Meters()
         middlewares = _middlewares(registry)
-        self._publisher = _broker(url, f"{name} publish", middlewares)
-        self._consuming_broker = _broker(url, f"{name} consume", middlewares)
+        self._publisher = _broker(url, f"{name} publish", middlewares, retry_seconds)
+        self._consuming_broker = _broker(url, f"{name} consume", middlewares, retry_seconds)
         self._consumer = RabbitConsumer(
-            self._consuming_broker, ladder=self._ladder, meters=self._meters, resend=self._send
+            self._consuming_broker,
+            ladder=self._ladder,
+            meters=self._meters,
+            resend=self._send,
+            retry_seconds=retry_seconds,
         )
+        self._connect_seconds = connect_seconds
+        self._publish_seconds = publish_seconds
+        self._retry_seconds = retry_seconds
         self._open = False
         self._opening: asyncio.Task[None] | None = None
 
@@ -130,7 +140,7 @@ class RabbitBus:
             self._consumer.work(subscription)
         await self._stop_opening()
         self._opening = asyncio.create_task(self._connect())
-        await asyncio.wait({self._opening}, timeout=CONNECT_SECONDS)
+        await asyncio.wait({self._opening}, timeout=self._connect_seconds)
 
     async def pause(self) -> None:
         """Take no more messages; those in hand are finished, and listeners still hear."""
@@ -155,7 +165,7 @@ class RabbitBus:
         if connection is None or not self.connected:
             return None
         try:
-            async with asyncio.timeout(PUBLISH_SECONDS), connection.channel() as channel:
+            async with asyncio.timeout(self._publish_seconds), connection.channel() as channel:
                 found = await channel.declare_queue(queue, passive=True, robust=False)
         except _AWAY:
             return None
@@ -172,7 +182,7 @@ class RabbitBus:
                     await self._consumer.start()
             except _AWAY as error:
                 _log.warning("bus.broker_away", extra={"error": f"{type(error).__name__}: {error}"})
-                await asyncio.sleep(RETRY_SECONDS)
+                await asyncio.sleep(self._retry_seconds)
             else:
                 return
 
@@ -207,7 +217,7 @@ class RabbitBus:
         )
         try:
             # The client's own timeout does not fire while the broker blocks the connection.
-            async with asyncio.timeout(PUBLISH_SECONDS):
+            async with asyncio.timeout(self._publish_seconds):
                 await self._publisher.publish(message, exchange=known, routing_key=key, persist=True)
         except PublishError as error:
             raise Unroutable(f"no queue receives {key} of {exchange}") from error
@@ -231,7 +241,7 @@ def _middlewares(registry: CollectorRegistry | None) -> Sequence[Any]:
     return (RabbitPrometheusMiddleware(registry=registry),)
 
 
-def _broker(url: str, name: str, middlewares: Sequence[Any]) -> RabbitBroker:
+def _broker(url: str, name: str, middlewares: Sequence[Any], retry_seconds: float) -> RabbitBroker:
     return RabbitBroker(
         URL(url).update_query(name=name),
         middlewares=middlewares,
@@ -240,7 +250,7 @@ def _broker(url: str, name: str, middlewares: Sequence[Any]) -> RabbitBroker:
         # go on for ever. Later losses are healed by the client itself.
         fail_fast=True,
         timeout=CONNECT_SECONDS,
-        reconnect_interval=RETRY_SECONDS,
+        reconnect_interval=retry_seconds,
         graceful_timeout=None,
         logger=logging.getLogger("proctor_chassis.bus.faststream"),
         log_level=logging.DEBUG,

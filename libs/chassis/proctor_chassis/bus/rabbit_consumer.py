@@ -7,7 +7,9 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, assert_never
 
+from aio_pika import RobustChannel
 from aio_pika.exceptions import AMQPError
+from aiormq import Channel as AmqpChannel
 from faststream import AckPolicy
 from faststream.rabbit import Channel, RabbitBroker, RabbitMessage
 
@@ -23,13 +25,13 @@ from .rabbit_wire import dead_headers, delivery_of, ladder_headers
 from .retry import Dead, Later
 
 if TYPE_CHECKING:
+    from aio_pika import RobustQueue
     from faststream.rabbit.subscriber.usecase import RabbitSubscriber
 
 __all__ = ["RabbitConsumer", "Resend"]
 
 _log = logging.getLogger(__name__)
 CANCEL_SECONDS = 2.0
-RESEND_SECONDS = 1.0
 
 
 class Resend(Protocol):
@@ -53,12 +55,19 @@ class RabbitConsumer:
     """Subscribers on one broker object, counted so that a stop can wait for them."""
 
     def __init__(
-        self, broker: RabbitBroker, *, ladder: Sequence[Delay], meters: Meters, resend: Resend
+        self,
+        broker: RabbitBroker,
+        *,
+        ladder: Sequence[Delay],
+        meters: Meters,
+        resend: Resend,
+        retry_seconds: float,
     ) -> None:
         self._broker = broker
         self._ladder = ladder
         self._meters = meters
         self._resend = resend
+        self._retry_seconds = retry_seconds
         self._workers: list[RabbitSubscriber] = []
         self._hearers: list[RabbitSubscriber] = []
         self._ears: list[Ear] = []
@@ -75,7 +84,10 @@ class RabbitConsumer:
     @property
     def consuming(self) -> bool:
         """Whether every worker is at its queue."""
-        return not self._paused and all(_at_its_queue(worker) for worker in self._workers)
+        return not self._paused and all(
+            worker.running and _at_its_queue(worker._queue_obj, worker._consumer_tag)  # noqa: SLF001 - no public way
+            for worker in self._workers
+        )
 
     @property
     def running(self) -> int:
@@ -142,7 +154,8 @@ class RabbitConsumer:
                 continue
             worker._consumer_tag = None  # noqa: SLF001 - as above
             try:
-                async with asyncio.timeout(CANCEL_SECONDS):
+                # Without a connection there is nobody to ask, but the client must still forget the consumer.
+                async with asyncio.timeout(CANCEL_SECONDS if _at_its_queue(queue, tag) else 0):
                     await queue.cancel(tag)
             except (AMQPError, OSError, RuntimeError) as error:
                 _log.debug("bus.consumer_not_cancelled", extra={"error": str(error)})
@@ -198,7 +211,7 @@ class RabbitConsumer:
                 )
             except BusUnavailable:
                 # It stays the broker's; if the connection is gone, this task is cancelled with it.
-                await asyncio.sleep(RESEND_SECONDS)
+                await asyncio.sleep(self._retry_seconds)
             else:
                 return
 
@@ -208,5 +221,10 @@ async def _undecoded(message: Any) -> Any:
     return message
 
 
-def _at_its_queue(worker: RabbitSubscriber) -> bool:
-    return worker.running and worker._consumer_tag is not None  # noqa: SLF001 - FastStream shows it nowhere
+def _at_its_queue(queue: RobustQueue | None, tag: str | None) -> bool:
+    """Whether the broker would deliver to this consumer now; the client keeps the tag while it is away."""
+    if queue is None or tag is None or not isinstance(queue.channel, RobustChannel):
+        return False
+    underlay = queue.channel._channel  # noqa: SLF001 - asking for it the public way waits for a connection
+    channel = underlay.channel if underlay is not None else None
+    return isinstance(channel, AmqpChannel) and not channel.is_closed and tag in channel.consumers
