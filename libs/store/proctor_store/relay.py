@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
 from .repositories import outbox
@@ -27,9 +27,9 @@ class Undeliverable(Exception):
 class Relay:
     """Drains the outbox whenever it is woken, and every second as a net.
 
-    `publish` returns once the broker has confirmed, raises `Undeliverable` for a message that can never go, and
-    anything else when the broker is away; the message then stays. `undeliverable` hears of buried messages, so that
-    their cases can end in `error`.
+    `publish` returns once the broker has confirmed, raises `Undeliverable` for a message that can never go,
+    and anything else when the broker is away; the message then stays. `undeliverable` hears of buried messages,
+    so that their cases can end in `error`; `relayed` hears of those that are out.
     """
 
     def __init__(
@@ -38,12 +38,14 @@ class Relay:
         database: Database,
         publish: Callable[[Waiting], Awaitable[None]],
         undeliverable: Callable[[Waiting, str], Awaitable[None]],
+        relayed: Callable[[Sequence[Waiting]], Awaitable[None]],
         clock: Callable[[], datetime],
         poll_seconds: float = POLL_SECONDS,
     ) -> None:
         self._database = database
         self._publish = publish
         self._undeliverable = undeliverable
+        self._relayed = relayed
         self._clock = clock
         self._poll = poll_seconds
         self._wake = asyncio.Event()
@@ -85,11 +87,11 @@ class Relay:
             if not waiting:
                 return 0
             answers = await asyncio.gather(*(self._publish(m) for m in waiting), return_exceptions=True)
-            sent: list[int] = []
+            sent: list[Waiting] = []
             for message, answer in zip(waiting, answers, strict=True):
                 match answer:
                     case None:
-                        sent.append(message.row)
+                        sent.append(message)
                     case Undeliverable():
                         await outbox.bury(unit, message, reason=str(answer), now=self._clock())
                         buried.append((message, str(answer)))
@@ -98,7 +100,8 @@ class Relay:
                             "outbox_publish_failed",
                             extra={"message_id": message.message_id, "why": str(answer)},
                         )
-            await outbox.remove(unit, sent)
+            await outbox.remove(unit, [message.row for message in sent])
+        await self._relayed(sent)
         for message, reason in buried:
             await self._undeliverable(message, reason)
         return len(sent) + len(buried)

@@ -55,6 +55,7 @@ class AccountRow:
     id: UUID
     balance_micro: int | None
     max_concurrent_cases: int | None
+    runs_per_minute: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,6 @@ class ResultRow:
     reserved_micro: int
     usage: dict[str, Any] | None
     judge_usage: dict[str, Any] | None
-    judge_cost_micro: int | None
     latencies: list[int] | None
     duration_ms: int | None
     losses: int
@@ -187,7 +187,6 @@ _RESULT = (
     TestResult.reserved_micro,
     TestResult.usage,
     TestResult.judge_usage,
-    TestResult.judge_cost_micro,
     TestResult.latencies,
     TestResult.duration_ms,
     TestResult.losses,
@@ -199,7 +198,7 @@ _RESULT = (
 async def lock_accounts(unit: Unit, ids: Iterable[UUID]) -> dict[UUID, AccountRow]:
     """Lock accounts in id order, always before their runs."""
     query = (
-        select(Account.id, Account.balance_micro, Account.max_concurrent_cases)
+        select(Account.id, Account.balance_micro, Account.max_concurrent_cases, Account.runs_per_minute)
         .where(Account.id.in_(sorted(set(ids))))
         .order_by(Account.id)
         .with_for_update()

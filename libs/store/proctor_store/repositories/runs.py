@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, RowMapping, delete, func, insert, select, update
 
 from proctor_store.columns import Written
+from proctor_store.searching import has_tag
 from proctor_store.session import Unit
 from proctor_store.tables import Integration, Run, RunCase, TestResult
 
@@ -64,6 +65,7 @@ async def listing(
     status: str | None,
     trigger: str | None,
     compare_run_id: UUID | None,
+    tag: str | None,
     before: UUID | None,
     skip: int,
     take: int,
@@ -78,6 +80,8 @@ async def listing(
         wanted.append(Run.trigger == trigger)
     if compare_run_id is not None:
         wanted.append(Run.compare_run_id == compare_run_id)
+    if tag is not None:
+        wanted.append(has_tag(Run.tags, tag, dialect=unit.dialect))
     total = (await unit.connection.execute(select(func.count()).select_from(Run).where(*wanted))).scalar_one()
     query = _select().where(*wanted).order_by(Run.id.desc()).offset(skip).limit(take)
     if before is not None:
@@ -97,13 +101,13 @@ async def case_ids(unit: Unit, run_id: UUID) -> list[UUID]:
 
 async def snapshots(
     unit: Unit, run_id: UUID, *, statuses: Iterable[str] | None
-) -> Sequence[tuple[UUID, dict[str, Any]]]:
-    """The cases of a run as they were, in order; with `statuses` only those with such a result."""
+) -> Sequence[tuple[dict[str, Any], str]]:
+    """The cases of a run as they were, with their search text, in order; `statuses` keeps those with such a result."""
     query = (
-        select(RunCase.case_id, RunCase.snapshot, func.min(TestResult.ordinal).label("first"))
+        select(RunCase.snapshot, RunCase.search_text, func.min(TestResult.ordinal).label("first"))
         .join(TestResult, (TestResult.run_id == RunCase.run_id) & (TestResult.case_id == RunCase.case_id))
         .where(RunCase.run_id == run_id)
-        .group_by(RunCase.run_id, RunCase.case_id, RunCase.snapshot)
+        .group_by(RunCase.run_id, RunCase.case_id, RunCase.snapshot, RunCase.search_text)
         .order_by("first")
     )
     if statuses is not None:

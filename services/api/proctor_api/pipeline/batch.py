@@ -9,8 +9,8 @@ from typing import Any, assert_never
 from uuid import UUID
 
 from proctor_contracts.enums import ResultStatus, Role
-from proctor_contracts.messages import CaseExecuted, CaseJudged, JudgeRequested
-from proctor_contracts.results import AssertionResult
+from proctor_contracts.messages import CaseExecuted, CaseJudged, JudgeCriterion, JudgeRequested
+from proctor_contracts.results import AssertionResult, Verdict
 from proctor_contracts.transcript import TranscriptEntry
 from proctor_grading.scoring import CaseVerdict, Tag
 from proctor_llm.prices import Prices
@@ -19,7 +19,7 @@ from .budget import shares
 from .steps import AskJudge, Final, Retry, Step, after_execution, after_judging
 from .work import ResultWork, RunWork, case_requested
 
-__all__ = ["Applier", "Report", "turn_latencies"]
+__all__ = ["Applier", "Report", "judge_requested", "turn_latencies"]
 
 Report = CaseExecuted | CaseJudged
 
@@ -103,34 +103,17 @@ class Applier:
     def _ask_judge(
         self, run: RunWork, result: ResultWork, step: AskJudge, transcript: tuple[TranscriptEntry, ...]
     ) -> None:
-        judge = run.judge
-        if judge is None:
-            raise AssertionError("a run without a judge never asks it")
         reserve = shares(result.case, run.settings, self.prices) if result.now("reserved_micro") else None
         self._release(run, result, keep=0 if reserve is None else reserve.judge)
         run.add["judging"] += 1
         result.change |= {"stage": "judging", "dispatched_at": self.now}
-        agent = run.settings.agent
-        case = result.case
         run.send(
-            JudgeRequested.model_construct(
-                v=1,
-                run_id=run.row.id,
-                account_id=run.row.account_id,
-                result_id=result.row.id,
-                case_id=result.row.case_id,
-                trial=result.row.trial,
-                attempt=result.now("attempt"),
-                case_name=case.name,
-                context=case.rubric,
-                critical=case.critical,
-                criteria=step.criteria,
+            judge_requested(
+                run,
+                result,
+                results=step.pending,
                 transcript=transcript,
-                judge=judge,
-                agent_provider=agent.provider.value,
-                agent_model=agent.model,
-                timeout_ms=run.settings.case_timeout_ms,
-                budget_micro_usd=None if reserve is None else reserve.judge,
+                share=None if reserve is None else reserve.judge,
             )
         )
         run.event("case.executed", {**result.label(), "status": "judging"})
@@ -211,6 +194,45 @@ class Applier:
         if reserved != kept:
             run.add["reserved_micro"] -= reserved - kept
             result.change["reserved_micro"] = kept
+
+
+def judge_requested(
+    run: RunWork,
+    result: ResultWork,
+    *,
+    results: Sequence[AssertionResult],
+    transcript: tuple[TranscriptEntry, ...],
+    share: int | None,
+) -> JudgeRequested:
+    """Write the judge's job for the criteria that are still pending among an attempt's results."""
+    agent, case, judge = run.settings.agent, result.case, run.settings.judge
+    if judge is None:
+        raise AssertionError("a run without a judge has nothing pending for it")
+    criteria = tuple(
+        JudgeCriterion(index=pending.index, assertion=assertion)
+        for pending in results
+        if pending.verdict is Verdict.PENDING
+        and (assertion := case.assertions[pending.index]).kind == "judge"
+    )
+    return JudgeRequested.model_construct(
+        v=1,
+        run_id=run.row.id,
+        account_id=run.row.account_id,
+        result_id=result.row.id,
+        case_id=result.row.case_id,
+        trial=result.row.trial,
+        attempt=result.now("attempt"),
+        case_name=case.name,
+        context=case.rubric,
+        critical=case.critical,
+        criteria=criteria,
+        transcript=transcript,
+        judge=judge,
+        agent_provider=agent.provider.value,
+        agent_model=agent.model,
+        timeout_ms=run.settings.case_timeout_ms,
+        budget_micro_usd=share,
+    )
 
 
 def _as_seen(result: ResultWork, step: Retry) -> Final:

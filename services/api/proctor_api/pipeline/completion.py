@@ -36,7 +36,7 @@ async def complete(unit: Unit, run: RunWork, *, now: datetime, status: RunStatus
     ended = status or final_status(summary)
     settings = run.settings.gate
     decision = None if settings is None else gate(rows, settings, ended, summary=summary)
-    run.event(f"run.{ended.value}", {"status": ended.value, **_headline(summary)})
+    run.event("run.completed", {"status": ended.value, **_headline(summary)})
     changed = await pipeline.finish_run(
         unit,
         run.row.id,

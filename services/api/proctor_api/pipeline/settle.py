@@ -65,7 +65,7 @@ class Settler:
         meters: Meters,
     ) -> None:
         self._dispatcher = dispatcher
-        self._prices = prices
+        self.prices = prices
         self._clock = clock
         self._wake = wake
         self._hint = hint
@@ -108,7 +108,7 @@ class Settler:
             runs=held.runs,
             results=held.results,
             executed=await pipeline.executed_payloads(unit, judged),
-            prices=self._prices,
+            prices=self.prices,
             now=held.now,
             out_of_money=held.out_of_money,
         )
@@ -136,7 +136,7 @@ class Settler:
             if not run.live:
                 continue
             if await pipeline.bump_run(unit, run.row.id, add=run.add, put=run.put) == 0:
-                await complete(unit, run, now=held.now)
+                await complete(unit, run, now=held.now, status=run.ending)
             await events.append(unit, run.events, now=held.now)
             sent += await outbox.add(unit, run.outgoing, now=held.now)
         for account_id in held.accounts:

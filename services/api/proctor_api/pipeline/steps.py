@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from proctor_contracts.agents import JudgePolicy, JudgeSettings
 from proctor_contracts.cases import CaseSnapshot
 from proctor_contracts.enums import ResultStatus
-from proctor_contracts.messages import CaseExecuted, JudgeCriterion
+from proctor_contracts.messages import CaseExecuted
 from proctor_contracts.results import AssertionResult, Verdict
 from proctor_grading.retries import Again, Done, next_step
 from proctor_grading.scoring import CaseVerdict, best_possible, decide, skip_judge
@@ -47,9 +47,9 @@ class AttemptOutcome:
 
 @dataclass(frozen=True, slots=True)
 class AskJudge:
-    """The attempt waits for these criteria."""
+    """The attempt waits for the judge on these results."""
 
-    criteria: tuple[JudgeCriterion, ...]
+    pending: tuple[AssertionResult, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,7 @@ def after_execution(
         return _settle(case, lost, history, plan)
     if plan.judge is None:
         return _settle(case, decide(_without_judge(results), case.threshold), history, plan)
-    return AskJudge(
-        tuple(
-            JudgeCriterion(index=result.index, assertion=assertion)
-            for result in pending
-            if (assertion := case.assertions[result.index]).kind == "judge"
-        )
-    )
+    return AskJudge(tuple(pending))
 
 
 def after_judging(

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from proctor_contracts.agents import JudgeSettings
 from proctor_contracts.cases import CaseSnapshot
 from proctor_contracts.enums import ResultStatus, Runner, RunStatus
 from proctor_contracts.messages import CaseRequested, Message
@@ -24,7 +23,7 @@ __all__ = ["ResultWork", "RunWork", "case_requested", "moment"]
 
 @dataclass(slots=True)
 class RunWork:
-    """A locked run, the deltas of its counters, its new events and messages."""
+    """A locked run, the deltas of its counters, its new events and messages; `ending` is set by a cancel."""
 
     row: RunRow
     settings: RunSettings
@@ -33,16 +32,12 @@ class RunWork:
     events: list[NewEvent] = field(default_factory=list)
     outgoing: list[Outgoing] = field(default_factory=list)
     charged: int = 0
+    ending: RunStatus | None = None
 
     @property
     def plan(self) -> Plan:
         """What was decided in advance."""
         return Plan(self.settings.retries_on_failure, self.settings.judge, self.settings.judge_policy)
-
-    @property
-    def judge(self) -> JudgeSettings | None:
-        """The run's judge."""
-        return self.settings.judge
 
     @property
     def in_flight(self) -> int:
@@ -66,6 +61,12 @@ class RunWork:
     def next_ordinal(self) -> int:
         """The first result not yet let out."""
         return int(self.put.get("next_ordinal", self.row.next_ordinal))
+
+    def cancel(self, open_results: int) -> None:
+        """End the run as cancelled with the results that were open."""
+        self.ended(ResultStatus.CANCELLED, open_results)
+        self.put["next_ordinal"] = self.row.total
+        self.ending = RunStatus.CANCELLED
 
     @property
     def live(self) -> bool:
@@ -146,9 +147,8 @@ class ResultWork:
         before = self.now(kind)
         total = usage if before is None else Usage.model_validate(before) + usage
         self.change[kind] = total.model_dump(by_alias=True)
-        for column in ("cost_micro", *(("judge_cost_micro",) if kind == "judge_usage" else ())):
-            cost = self.now(column)
-            self.change[column] = None if cost is None or micro is None else cost + micro
+        cost = self.now("cost_micro")
+        self.change["cost_micro"] = None if cost is None or micro is None else cost + micro
 
     def saved(self) -> dict[str, Any]:
         """The change as the store takes it."""

@@ -1,0 +1,80 @@
+"""Results as users read them, with what was said in their attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, RowMapping, func, select
+
+from proctor_store.paging import Page
+from proctor_store.searching import exact, text_contains
+from proctor_store.session import Unit
+from proctor_store.tables import ResultPhase, RunCase, TestResult
+
+__all__ = ["listing", "phases"]
+
+_COLUMNS = (
+    *TestResult.__table__.columns,
+    RunCase.ref,
+    RunCase.name,
+    RunCase.category,
+    RunCase.priority,
+    RunCase.weight,
+    RunCase.critical,
+    RunCase.tags,
+    RunCase.snapshot,
+)
+
+
+async def listing(
+    unit: Unit,
+    run_id: UUID,
+    *,
+    status: str | None = None,
+    category: str | None = None,
+    flaky: bool | None = None,
+    text: str | None = None,
+    page: Page,
+) -> tuple[Sequence[RowMapping], int]:
+    """Read up to `take + 1` results in the run's order, and count all that match.
+
+    Ids grow with the order, so `cursor` continues behind a result.
+    """
+    wanted: list[ColumnElement[bool]] = [TestResult.run_id == run_id]
+    if status is not None:
+        wanted.append(TestResult.status == status)
+    if category is not None:
+        wanted.append(RunCase.category == exact(category))
+    if flaky is not None:
+        wanted.append(TestResult.flaky.is_(flaky))
+    if text is not None:
+        wanted.append(text_contains(RunCase.search_text, text))
+    same_case = (RunCase.run_id == TestResult.run_id) & (RunCase.case_id == TestResult.case_id)
+    counted = select(func.count()).select_from(TestResult).join(RunCase, same_case).where(*wanted)
+    query = (
+        select(*_COLUMNS)
+        .join(RunCase, same_case)
+        .where(*wanted)
+        .order_by(TestResult.ordinal)
+        .offset(page.skip)
+        .limit(page.take + 1)
+    )
+    if page.cursor is not None:
+        query = query.where(TestResult.id > page.cursor)
+    total = (await unit.connection.execute(counted)).scalar_one()
+    return (await unit.connection.execute(query)).mappings().all(), total
+
+
+async def phases(
+    unit: Unit, result_ids: Iterable[UUID]
+) -> Mapping[UUID, dict[int, dict[str, dict[str, Any]]]]:
+    """Read what workers reported of results: by result, attempt and phase."""
+    found: dict[UUID, dict[int, dict[str, dict[str, Any]]]] = {}
+    query = select(ResultPhase.result_id, ResultPhase.attempt, ResultPhase.phase, ResultPhase.payload).where(
+        ResultPhase.result_id.in_(list(result_ids))
+    )
+    for result_id, attempt, phase, payload in await unit.connection.execute(query):
+        found.setdefault(result_id, {}).setdefault(attempt, {})[phase] = payload
+    return found

@@ -1,0 +1,212 @@
+"""The pipeline put together: collector, relay, sweeper, live hub and what they consume."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from proctor_chassis.bus.port import (
+    Bus,
+    DeadSubscription,
+    Listener,
+    MessageTooLarge,
+    Subscription,
+    Unroutable,
+)
+from proctor_chassis.metrics import Meters
+from proctor_contracts.messages import (
+    CaseExecuted,
+    CaseJudged,
+    LiveEvent,
+    LiveHint,
+    RunCancelled,
+    WorkerHeartbeat,
+)
+from proctor_contracts.topology import COLLECTOR_RESULTS, CONTROL, LIVE, work_queues
+from proctor_llm.prices import Prices
+from proctor_store.relay import Relay, Undeliverable
+from proctor_store.repositories import outbox, pipeline, runs
+from proctor_store.session import Database, StoreUnavailable
+
+from .collector import Collector
+from .dispatch import Dispatcher
+from .hub import Hub
+from .settle import Settler
+from .sweeper import Sweeper
+from .workers import Workers
+
+__all__ = ["Pipeline"]
+
+log = logging.getLogger(__name__)
+
+COLLECTOR_CONCURRENCY = 200
+REMEMBER_CANCELLED = timedelta(hours=24)
+REMEMBERED_STARTED = 10_000
+
+
+class Pipeline:
+    """Everything of the API that works beside requests.
+
+    `alone` says that this process owns database and bus by itself: what is outstanding is then sent again by
+    `resume`, and lost jobs need no sweeping, since they are lost only with the process.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        bus: Bus,
+        prices: Prices,
+        clock: Callable[[], datetime],
+        meters: Meters,
+        pools: Sequence[str],
+        owner: str,
+        alone: bool,
+    ) -> None:
+        self._database = database
+        self._bus = bus
+        self._clock = clock
+        self._meters = meters
+        self._alone = alone
+        self._queues = tuple(queue.name for queue in work_queues(tuple(pools)))
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sweeping: asyncio.Task[None] | None = None
+        self._started: set[UUID] = set()
+        self.hub = Hub()
+        self.workers = Workers(clock=clock)
+        self.relay = Relay(
+            database=database,
+            publish=self._publish,
+            undeliverable=self._undeliverable,
+            relayed=self._relayed,
+            clock=clock,
+        )
+        self.settler = Settler(
+            dispatcher=Dispatcher(prices, self.workers.concurrency),
+            prices=prices,
+            clock=clock,
+            wake=self.relay.wake,
+            hint=self._hint,
+            meters=meters,
+        )
+        self.collector = Collector(database=database, settler=self.settler, clock=clock)
+        self.sweeper = Sweeper(
+            database=database,
+            settler=self.settler,
+            workers=self.workers,
+            depth=bus.depth,
+            report=self.collector.report,
+            clock=clock,
+            owner=owner,
+        )
+
+    def subscriptions(self) -> tuple[Subscription | DeadSubscription, ...]:
+        """The work queues that the API consumes."""
+        return (
+            Subscription(
+                queue=COLLECTOR_RESULTS,
+                models={"case.executed": CaseExecuted, "case.judged": CaseJudged},
+                handler=self.collector.report,
+                concurrency=COLLECTOR_CONCURRENCY,
+            ),
+            DeadSubscription(handler=self.collector.dead_letter),
+        )
+
+    def listeners(self) -> tuple[Listener, ...]:
+        """What this replica hears in passing."""
+        return (
+            Listener(exchange=CONTROL, models={"worker.heartbeat": WorkerHeartbeat}, handler=self._heartbeat),
+            Listener(
+                exchange=LIVE, models={"live.hint": LiveHint, "live.event": LiveEvent}, handler=self.hub.heard
+            ),
+        )
+
+    def start(self) -> None:
+        """Begin to write, relay and sweep; consumption is the bus's to start."""
+        self.collector.start()
+        self.relay.start()
+        if not self._alone:
+            self._sweeping = asyncio.create_task(self.sweeper.run(), name="sweeper")
+
+    async def stop(self) -> None:
+        """Stop; what was not durable is delivered again."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._sweeping
+        await self.relay.stop()
+        await self.collector.stop()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def announce(self, message: RunCancelled) -> None:
+        """Tell workers at once."""
+        await self._bus.announce(message)
+
+    async def observe(self) -> None:
+        """Bring the gauges up to date: outbox, oldest case, queues, workers."""
+        async with self._database.reading() as unit:
+            waiting = await outbox.count(unit)
+            oldest = await pipeline.oldest_waiting(unit)
+        age = 0.0 if oldest is None else (self._clock() - oldest).total_seconds()
+        self._meters.outbox_rows.set(waiting)
+        self._meters.oldest_waiting_seconds.set(age)
+        for queue in self._queues:
+            if (depth := await self._bus.depth(queue)) is not None:
+                self._meters.queue_ready.set(depth.ready, queue=queue)
+        for (service, pool), count in self.workers.counts().items():
+            self._meters.workers.set(count, service=service, pool=pool)
+
+    async def _publish(self, message: outbox.Waiting) -> None:
+        try:
+            await self._bus.publish_raw(
+                exchange=message.exchange,
+                key=message.key,
+                body=message.body.encode(),
+                message_id=message.message_id,
+                correlation=str(message.run_id),
+            )
+        except (Unroutable, MessageTooLarge) as error:
+            raise Undeliverable(f"{error.code}: {error}") from error
+
+    async def _undeliverable(self, message: outbox.Waiting, reason: str) -> None:
+        await self.collector.undeliverable(message, reason)
+
+    async def _relayed(self, messages: Sequence[outbox.Waiting]) -> None:
+        """Mark the runs whose first job is out as running."""
+        new = {
+            m.run_id for m in messages if m.run_id is not None and m.key.startswith("case.")
+        } - self._started
+        if not new:
+            return
+        async with self._database.transaction() as unit:
+            held = await self.settler.lock(unit, new)
+            for run_id in new & held.runs.keys():
+                held.runs[run_id].started(held.now)
+            await self.settler.flush(unit, held)
+        if len(self._started) > REMEMBERED_STARTED:
+            self._started.clear()
+        self._started |= new
+
+    async def _heartbeat(self, beat: WorkerHeartbeat) -> None:
+        self.workers.heard(beat)
+        if not beat.starting:
+            return
+        with contextlib.suppress(StoreUnavailable):
+            async with self._database.reading() as unit:
+                cancelled = await runs.cancelled_since(unit, self._clock() - REMEMBER_CANCELLED)
+            await self._bus.announce(RunCancelled(run_ids=tuple(cancelled), worker_id=beat.worker_id))
+
+    def _hint(self, hints: Sequence[LiveHint]) -> None:
+        for hint in hints:
+            self.hub.heard(hint)
+            if not self._alone:
+                self._spawn(self._bus.announce(hint))
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,198 @@
+"""Jobs that got lost on the way: told from those that wait their turn, sent again once, then given up."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import assert_never
+
+from proctor_chassis.bus.port import Depth
+from proctor_contracts.enums import Blame
+from proctor_contracts.ids import job_id, judge_job_id
+from proctor_contracts.messages import CaseExecuted, CaseJudged
+from proctor_contracts.results import AssertionResult, CaseError
+from proctor_contracts.topology import JUDGE_CASES, runner_queue
+from proctor_contracts.transcript import TranscriptEntry
+from proctor_store.repositories import claims, pipeline
+from proctor_store.repositories.pipeline import OutRow
+from proctor_store.session import Database, StoreUnavailable, Unit
+
+from .batch import Report, judge_requested
+from .budget import shares
+from .settle import Held, Settler
+from .work import case_requested
+from .workers import Workers
+
+__all__ = ["Sweeper", "Verdict", "judge_loss"]
+
+log = logging.getLogger(__name__)
+
+EVERY_SECONDS = 10.0
+LEASE = timedelta(seconds=30)
+SHORTEST_TIMEOUT = timedelta(seconds=1)
+LIMIT = 500
+MAX_LOSSES = 1
+
+
+class Verdict(StrEnum):
+    """What to do about a job that has been out for long."""
+
+    WAIT = "wait"
+    SEND_AGAIN = "send_again"
+    GIVE_UP = "give_up"
+
+
+def judge_loss(
+    *, out_for: timedelta, timeout: timedelta, held: bool, depth: Depth | None, losses: int
+) -> Verdict:
+    """Tell waiting in a queue from a dead worker.
+
+    A job is lost only when it has been out for longer than its case may take, no living worker holds it, and its
+    queue has nothing left that it could be: what is still ready there may be this very job.
+    """
+    if out_for <= timeout or held or depth is None or depth.ready > 0:
+        return Verdict.WAIT
+    return Verdict.SEND_AGAIN if losses < MAX_LOSSES else Verdict.GIVE_UP
+
+
+@dataclass(frozen=True, slots=True)
+class Sweeper:
+    """Looks for lost jobs; one replica at a time, as the claim in the database says."""
+
+    database: Database
+    settler: Settler
+    workers: Workers
+    depth: Callable[[str], Awaitable[Depth | None]]
+    report: Callable[[Report], Awaitable[None]]
+    clock: Callable[[], datetime]
+    owner: str
+
+    async def run(self, *, every_seconds: float = EVERY_SECONDS) -> None:
+        """Sweep until cancelled."""
+        while True:
+            await asyncio.sleep(every_seconds)
+            with contextlib.suppress(StoreUnavailable):
+                try:
+                    await self.sweep()
+                except StoreUnavailable:
+                    raise
+                except Exception:
+                    log.exception("sweep_failed")
+
+    async def sweep(self) -> int:
+        """Look once; returns how many jobs were sent again or given up."""
+        if not self.workers.listened_long_enough():
+            return 0
+        now = self.clock()
+        async with self.database.transaction() as unit:
+            if not await claims.claim(unit, "sweeper", owner=self.owner, now=now, lease=LEASE):
+                return 0
+            out = await pipeline.out_before(unit, now - SHORTEST_TIMEOUT, limit=LIMIT)
+        acted = 0
+        for row in out:
+            acted += await self._look(row)
+        return acted
+
+    async def resume(self) -> int:
+        """Send everything again that is out; for a process that owns its database and bus alone and just started."""
+        async with self.database.transaction() as unit:
+            out = await pipeline.out_before(unit, self.clock() + LEASE, limit=100_000)
+            held = await self.settler.lock(unit, {row.run_id for row in out})
+            await self.settler.load(unit, held, [row.id for row in out])
+            for row in out:
+                await self._send(unit, held, row)
+            await self.settler.flush(unit, held)
+        return len(out)
+
+    async def _look(self, row: OutRow) -> int:
+        judging = row.stage == "judging"
+        name = (judge_job_id if judging else job_id)(row.run_id, row.case_id, row.trial, row.attempt)
+        async with self.database.transaction() as unit:
+            held = await self.settler.lock(unit, [row.run_id])
+            run = held.runs.get(row.run_id)
+            if run is None or not run.live:
+                return 0
+            queue = JUDGE_CASES if judging else runner_queue(run.settings.pool)
+            verdict = judge_loss(
+                out_for=held.now - (row.dispatched_at or held.now),
+                timeout=timedelta(milliseconds=run.settings.case_timeout_ms),
+                held=self.workers.holds(name),
+                depth=await self.depth(queue.name),
+                losses=row.losses,
+            )
+            if verdict is Verdict.SEND_AGAIN:
+                await self.settler.load(unit, held, [row.id])
+                if not held.results[row.id].expects(row.attempt, row.stage):
+                    return 0
+                log.warning("job_lost", extra={"job": name})
+                held.results[row.id].change |= {"losses": row.losses + 1, "dispatched_at": held.now}
+                await self._send(unit, held, row)
+                await self.settler.flush(unit, held)
+        match verdict:
+            case Verdict.WAIT:
+                return 0
+            case Verdict.SEND_AGAIN:
+                return 1
+            case Verdict.GIVE_UP:
+                await self.report(_given_up(row, now=held.now))
+                return 1
+            case _:
+                assert_never(verdict)
+
+    async def _send(self, unit: Unit, held: Held, row: OutRow) -> None:
+        run, result = held.runs[row.run_id], held.results[row.id]
+        reserve = (
+            shares(result.case, run.settings, self.settler.prices) if result.now("reserved_micro") else None
+        )
+        if row.stage == "executing":
+            run.send(
+                case_requested(
+                    run,
+                    result_id=row.id,
+                    trial=row.trial,
+                    attempt=row.attempt,
+                    case=result.case,
+                    share=None if reserve is None else reserve.agent,
+                )
+            )
+            return
+        payloads = await pipeline.executed_payloads(unit, [(row.id, row.attempt)])
+        payload = payloads[row.id, row.attempt]
+        run.send(
+            judge_requested(
+                run,
+                result,
+                results=[AssertionResult.model_validate(r) for r in payload.get("assertionResults", ())],
+                transcript=tuple(TranscriptEntry.model_validate(e) for e in payload.get("transcript", ())),
+                share=None if reserve is None else reserve.judge,
+            )
+        )
+
+
+def _given_up(row: OutRow, *, now: datetime) -> Report:
+    message = "the worker that had this case was lost twice; look at the workers' logs, then run the errored cases again"
+    if row.stage == "judging":
+        return CaseJudged(
+            run_id=row.run_id,
+            result_id=row.id,
+            case_id=row.case_id,
+            trial=row.trial,
+            attempt=row.attempt,
+            finished_at=now,
+            logs=(message,),
+        )
+    return CaseExecuted(
+        run_id=row.run_id,
+        result_id=row.id,
+        case_id=row.case_id,
+        trial=row.trial,
+        attempt=row.attempt,
+        error=CaseError(code="worker_lost", message=message, blame=Blame.INFRASTRUCTURE),
+        started_at=now,
+        finished_at=now,
+    )

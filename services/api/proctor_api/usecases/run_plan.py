@@ -1,0 +1,195 @@
+"""Whether a run may start, and what it is made of: pure decisions before anything is written."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from proctor_contracts.agents import AgentSnapshot, JudgeSettings
+from proctor_contracts.cases import CaseSnapshot, effective_retry_policy
+from proctor_contracts.endpoint import HttpEndpoint
+from proctor_contracts.enums import Priority, Provider, RetryPolicy, Runner
+from proctor_contracts.ids import new_id
+from proctor_contracts.run_settings import RunSettings
+from proctor_contracts.schemas.common import FieldProblem, Warning_
+from proctor_contracts.schemas.runs import RunCreate
+from proctor_store.repositories.cases import CaseRecord
+from proctor_store.repositories.integrations import IntegrationRecord
+
+__all__ = [
+    "DEFAULT_CASE_TIMEOUT_MS",
+    "DEFAULT_THRESHOLD",
+    "body_digest",
+    "case_snapshot",
+    "new_results",
+    "not_available",
+    "quota_wait",
+    "run_settings",
+    "selection_problems",
+]
+
+DEFAULT_THRESHOLD = 70
+DEFAULT_CASE_TIMEOUT_MS = 120_000
+
+
+def not_available(body: RunCreate) -> list[FieldProblem]:
+    """Name what a run asks for that does not work yet."""
+    asked = {
+        "runner": body.runner is Runner.GATEWAY,
+        "promptVersionId": body.prompt_version_id is not None,
+        "weather": bool(body.weather),
+        "onToolError": body.on_tool_error != "continue",
+        "personaIds": bool(body.persona_ids) and not body.case_ids and body.case_filter is None,
+    }
+    return [
+        FieldProblem(path=path, message="is not available yet; leave it out", code="not_available_yet")
+        for path, present in asked.items()
+        if present
+    ]
+
+
+def selection_problems(body: RunCreate) -> list[FieldProblem]:
+    """Say what is wrong with the choice of cases."""
+    if body.case_ids and body.case_filter is not None:
+        return [FieldProblem(path="caseFilter", message="give caseIds or caseFilter, not both")]
+    if not body.case_ids and body.case_filter is None:
+        return [
+            FieldProblem(
+                path="caseIds",
+                message="name the cases to run, or give caseFilter ({} takes all active cases)",
+            )
+        ]
+    return []
+
+
+def quota_wait(started: Sequence[datetime], per_minute: int | None, now: datetime) -> int | None:
+    """Seconds until the account may start another run; None when it may now."""
+    if per_minute is None or len(started) < per_minute:
+        return None
+    if per_minute == 0:
+        return 60
+    free_at = started[-per_minute] + timedelta(minutes=1)
+    return max(1, int((free_at - now).total_seconds() + 0.999))
+
+
+def body_digest(body: RunCreate) -> str:
+    """Tell two bodies apart under one idempotency key."""
+    return hashlib.sha256(body.model_dump_json(exclude_unset=True).encode()).hexdigest()
+
+
+def run_settings(
+    body: RunCreate, integration: IntegrationRecord, *, judge: JudgeSettings | None
+) -> tuple[RunSettings, list[Warning_]]:
+    """Snapshot everything the run was started with, and warn of what it ignores."""
+    endpoint = integration.endpoint
+    provider = body.provider or Provider(integration.provider)
+    override = body.agent_prompt_override
+    agent = AgentSnapshot(
+        integration_id=integration.id,
+        integration_name=integration.name,
+        provider=provider,
+        model=body.model or integration.model,
+        prompt=integration.agent_prompt if override is None else override,
+        endpoint=None if endpoint is None else HttpEndpoint.model_validate(endpoint),
+    )
+    warnings = []
+    if body.persona_ids:
+        warnings.append(
+            Warning_(
+                path="personaIds", message="is ignored: a run with cases is in case mode", code="ignored"
+            )
+        )
+    settings = RunSettings(
+        agent=agent,
+        runner=body.runner,
+        dry_run=body.dry_run,
+        score_threshold=body.score_threshold,
+        retries_on_failure=body.retries_on_failure,
+        repeats=body.repeats,
+        budget_mode=body.budget_mode,
+        concurrency=body.concurrency,
+        judge=body.judge or judge,
+        judge_policy=body.judge_policy,
+        gate=body.gate,
+        pool=body.pool,
+        case_timeout_ms=body.case_timeout_ms or DEFAULT_CASE_TIMEOUT_MS,
+    )
+    return settings, warnings
+
+
+def case_snapshot(case: CaseRecord, *, score_threshold: int | None) -> CaseSnapshot:
+    """Take a case as it is now; its own threshold wins over the run's, and the default over none."""
+    own = case.threshold
+    threshold = (
+        own if own is not None else score_threshold if score_threshold is not None else DEFAULT_THRESHOLD
+    )
+    tags = tuple(case.tags)
+    stated = case.retry_policy
+    # The stored parts were validated when they were saved; this reads them back into their types.
+    return CaseSnapshot(
+        id=case.id,
+        revision=case.revision,
+        ref=case.ref,
+        name=case.name,
+        category=case.category,
+        priority=Priority(case.priority),
+        input=case.input,
+        assertions=case.assertions,
+        rubric=case.rubric,
+        weight=case.weight,
+        threshold=threshold,
+        tags=tags,
+        critical=case.critical,
+        retry_policy=effective_retry_policy(
+            None if stated is None else RetryPolicy(stated),
+            category=case.category,
+            critical=case.critical,
+            tags=tags,
+            threshold=threshold,
+        ),
+        budget=case.budget,
+    )
+
+
+def new_results(
+    run_id: UUID, account_id: UUID, snapshots: Sequence[tuple[CaseSnapshot, str]], repeats: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Lay out a run's case rows and its waiting results: every case once, then every case again.
+
+    `snapshots` pairs each case with its search text.
+    """
+    cases = [
+        {
+            "run_id": run_id,
+            "case_id": case.id,
+            "ref": case.ref,
+            "name": case.name,
+            "category": case.category,
+            "priority": case.priority.value,
+            "weight": case.weight,
+            "critical": case.critical,
+            "tags": list(case.tags),
+            "snapshot": case.model_dump_json(exclude_none=True),
+            "search_text": search,
+        }
+        for case, search in snapshots
+    ]
+    results = [
+        {
+            "id": new_id(),
+            "account_id": account_id,
+            "run_id": run_id,
+            "case_id": case.id,
+            "trial": trial,
+            "ordinal": (trial - 1) * len(snapshots) + place,
+            "status": "pending",
+            "stage": "waiting",
+            "history": [],
+        }
+        for trial in range(1, repeats + 1)
+        for place, (case, _) in enumerate(snapshots)
+    ]
+    return cases, results
