@@ -7,11 +7,12 @@ from ipaddress import ip_address
 import aiohttp
 import pytest
 
-from proctor_chassis.egress import Operator, PublicOnly
+from proctor_chassis.egress import Operator, PublicOnly, check_url
 from proctor_chassis.egress.door import OutgoingDoor, system_resolve
+from proctor_chassis.egress.fetch import AnswerTooLargeError, fetch
 from proctor_chassis.egress.policy import Address
 from proctor_contracts.egress import EgressRefused
-from tests.support.stub_provider import Raw, Say, StubProvider
+from tests.support.stub_provider import Drip, Raw, Say, StubProvider
 
 LOOPBACK = ip_address("127.0.0.1")
 PUBLIC = ip_address("93.184.216.34")
@@ -54,7 +55,7 @@ async def test_a_second_answer_with_a_private_address_is_refused_at_connect(stub
     resolve = Answers((LOOPBACK,))
     door = OutgoingDoor(rules=PublicOnly(), resolve=resolve, dns_ttl_seconds=0)
     url = stub.bot_url.replace("127.0.0.1", "hooks.example")
-    door.check(url)  # nothing in the URL itself gives it away
+    check_url(PublicOnly(), url)  # nothing in the URL itself gives it away
     with pytest.raises(EgressRefused) as refused:
         await get(door, url)
     assert refused.value.code == "address_not_public"
@@ -132,3 +133,44 @@ async def test_the_system_resolver_gives_loopback_for_localhost() -> None:
     found = await system_resolve("localhost", 80)
     assert found
     assert all(one.is_loopback for one in found)
+
+
+async def test_many_at_once_to_a_refused_name_are_each_refused(stub: StubProvider) -> None:
+    door = OutgoingDoor(rules=PublicOnly(), resolve=Answers((LOOPBACK,)))
+    url = stub.bot_url.replace("127.0.0.1", "hooks.example")
+    found = await asyncio.gather(*(get(door, url) for _ in range(10)), return_exceptions=True)
+    assert [type(one) for one in found] == [EgressRefused] * 10
+    await door.aclose()
+
+
+async def test_what_is_refused_when_saved_names_its_code() -> None:
+    for url, code in (("http://127.1/", "ambiguous_host"), ("http://u:p@x.example/", "credentials_in_url")):
+        with pytest.raises(EgressRefused) as refused:
+            check_url(PublicOnly(), url)
+        assert refused.value.code == code
+
+
+async def test_a_whole_exchange_is_fetched(stub: StubProvider) -> None:
+    stub.script(Raw(b"gone", status=410, headers={"X-Why": "moved"}))
+    door = OutgoingDoor(rules=Operator(loopback=True))
+    answer = await fetch(door, "POST", stub.bot_url, data=b'{"a": 1}', seconds=5, limit=100)
+    assert (answer.status, answer.body, answer.headers["X-Why"]) == (410, b"gone", "moved")
+    assert stub.requests[0].body == {"a": 1}
+    await door.aclose()
+
+
+async def test_a_drip_is_ended_by_the_time_of_the_whole_exchange(stub: StubProvider) -> None:
+    stub.script(Drip())
+    door = OutgoingDoor(rules=Operator(loopback=True))
+    with pytest.raises(TimeoutError):
+        await fetch(door, "POST", stub.bot_url, data=b"{}", seconds=0.1, limit=100_000)
+    await stub.left(1)
+    await door.aclose()
+
+
+async def test_a_long_answer_is_not_read_to_the_end(stub: StubProvider) -> None:
+    stub.script(Raw(b"x" * 1_000_000))
+    door = OutgoingDoor(rules=Operator(loopback=True))
+    with pytest.raises(AnswerTooLargeError):
+        await fetch(door, "POST", stub.bot_url, data=b"{}", seconds=5, limit=999_999)
+    await door.aclose()

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor_chassis.secrets import Redactor, Secrets
+from proctor_chassis.secrets import Redactor, Secrets, mask_url
 
 
 def test_a_secret_comes_from_its_variable_or_its_file(tmp_path: Path) -> None:
@@ -98,3 +99,19 @@ def test_no_text_shows_a_known_secret(secret: str, before: str, after: str) -> N
     redactor.add("S", secret)
     shown = redactor.text(before + secret + after)
     assert secret not in shown.replace("[secret:S]", "\x00")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (
+            "https://hooks.example/x?token=abc&n=1&flag&empty=#part",
+            "https://hooks.example/x?token=***&n=***&flag&empty=#part",
+        ),
+        ("https://user:pass@hooks.example/x", "https://***@hooks.example/x"),
+        ("https://hooks.example/x", "https://hooks.example/x"),
+        ("https://hooks.example/a@b?k=v=w", "https://hooks.example/a@b?k=***"),
+    ],
+)
+def test_a_url_is_shown_without_its_query_values_and_credentials(url: str, shown: str) -> None:
+    assert mask_url(url) == shown

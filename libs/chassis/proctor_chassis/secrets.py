@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-__all__ = ["PROVIDER_KEYS", "Redactor", "Secrets"]
+__all__ = ["PROVIDER_KEYS", "Redactor", "Secrets", "mask_url"]
 
 PROVIDER_KEYS = ("ANTHROPIC_API_KEY", "GROQ_API_KEY", "OPENAI_API_KEY")
 """Environment variables of the providers' own keys; they are redacted like any secret."""
@@ -17,6 +17,20 @@ PROVIDER_KEYS = ("ANTHROPIC_API_KEY", "GROQ_API_KEY", "OPENAI_API_KEY")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _PREFIX = "PROCTOR_SECRET_"
 _SHORTEST = 4
+_CREDENTIALS = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#@]*@", re.IGNORECASE)
+
+
+def mask_url(url: str) -> str:
+    """Hide a URL's query values and credentials, which often are secrets that nobody declared as such."""
+    masked = _CREDENTIALS.sub(r"\1***@", url)
+    base, mark, query = masked.partition("?")
+    if not mark:
+        return masked
+    query, hash_mark, fragment = query.partition("#")
+    shown = "&".join(
+        f"{name}=***" if value else name + equals for name, equals, value in map(_pair, query.split("&"))
+    )
+    return f"{base}?{shown}{hash_mark}{fragment}"
 
 
 class Redactor:
@@ -117,3 +131,7 @@ class Secrets:
             return None
         # Editors and `echo` end files with a line break that is no part of the secret.
         return text.rstrip("\r\n") or None
+
+
+def _pair(text: str) -> tuple[str, str, str]:
+    return text.partition("=")

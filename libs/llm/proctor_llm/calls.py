@@ -143,7 +143,9 @@ class Caller:
                     blame=Blame.INFRASTRUCTURE,
                 )
             case _ if started is None:
-                message = "no place was free within the time: the limit of the provider and model is reached"
+                message = (
+                    "the time was over before the call could start: other calls hold every place of its limit"
+                )
                 return LlmError(LlmErrorCode.TIMEOUT, message, blame=Blame.INFRASTRUCTURE)
             case _:
                 waited = self._surroundings.monotonic() - started

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from .policy import Allowed, Refused, Target, decide, parse_target
+from .policy import Allowed, Refused, Target, check_url, decide, parse_target
 from .rules import Operator, PublicOnly, Rules
 
-__all__ = ["Allowed", "Operator", "PublicOnly", "Refused", "Rules", "Target", "decide", "parse_target"]
+__all__ = [
+    "Allowed",
+    "Operator",
+    "PublicOnly",
+    "Refused",
+    "Rules",
+    "Target",
+    "check_url",
+    "decide",
+    "parse_target",
+]

@@ -15,7 +15,7 @@ from yarl import URL
 
 from proctor_contracts.egress import EgressRefused
 
-from .policy import Address, Allowed, Refused, Target, decide, parse_target
+from .policy import Address, Allowed, Refused, check_url, decide, parse_target
 from .rules import Rules
 
 __all__ = ["OutgoingDoor", "Resolve", "system_resolve"]
@@ -57,14 +57,6 @@ class OutgoingDoor:
         self._session: aiohttp.ClientSession | None = None
         self._checked: dict[str, URL] = {}
 
-    def check(self, url: str) -> None:
-        """Refuse what the URL alone shows to be outside the rules, without resolving (used when saving).
-
-        Raises:
-            EgressRefused: with a stable code and what to change.
-        """
-        self._target(url)
-
     def request(
         self,
         method: str,
@@ -81,7 +73,7 @@ class OutgoingDoor:
         """
         target = self._checked.get(url)
         if target is None:
-            target = self._target(url).url
+            target = check_url(self._rules, url).url
             if len(self._checked) >= _CHECKED_URLS:
                 self._checked.clear()
             self._checked[url] = target
@@ -94,15 +86,6 @@ class OutgoingDoor:
         if self._session is not None:
             await self._session.close()
             self._session = None
-
-    def _target(self, url: str) -> Target:
-        target = parse_target(url)
-        if isinstance(target, Refused):
-            raise EgressRefused(target.code, target.reason)
-        verdict = decide(self._rules, target, None)
-        if isinstance(verdict, Refused):
-            raise EgressRefused(verdict.code, verdict.reason)
-        return target
 
     def _open(self) -> aiohttp.ClientSession:
         # Made on first use: a session belongs to the running loop.

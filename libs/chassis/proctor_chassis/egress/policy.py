@@ -11,9 +11,21 @@ from typing import assert_never
 
 from yarl import URL
 
+from proctor_contracts.egress import EgressRefused
+
 from .rules import Operator, PublicOnly, Rules, host_key
 
-__all__ = ["Address", "Allowed", "Refusal", "Refused", "Target", "decide", "parse_target", "read_address"]
+__all__ = [
+    "Address",
+    "Allowed",
+    "Refusal",
+    "Refused",
+    "Target",
+    "check_url",
+    "decide",
+    "parse_target",
+    "read_address",
+]
 
 Address = IPv4Address | IPv6Address
 
@@ -143,6 +155,21 @@ def decide(rules: Rules, target: Target, addresses: Sequence[Address] | None) ->
             return _operator(rules, target, found)
         case _:
             assert_never(rules)
+
+
+def check_url(rules: Rules, url: str) -> Target:
+    """Read a URL and judge what it shows by itself, without resolving: the check for when one is saved.
+
+    Raises:
+        EgressRefused: with a stable code and what to change.
+    """
+    target = parse_target(url)
+    if isinstance(target, Refused):
+        raise EgressRefused(target.code, target.reason)
+    verdict = decide(rules, target, None)
+    if isinstance(verdict, Refused):
+        raise EgressRefused(verdict.code, verdict.reason)
+    return target
 
 
 def _public_only(target: Target, found: Sequence[Address] | None) -> Allowed | Refused:

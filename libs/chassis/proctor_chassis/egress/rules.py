@@ -49,7 +49,7 @@ class Operator:
 
     def lists(self, host: str, port: int) -> bool:
         """Whether this host (in `host_key` form) is listed by name on this port."""
-        return host in self.hosts or (host, port) in self.origins or host.endswith(self.suffixes or ("\0",))
+        return host in self.hosts or (host, port) in self.origins or host.endswith(self.suffixes)
 
     def allowing(self, *entries: str) -> Operator:
         """List more: host names, `*.suffix`, `host:port`, addresses, networks in CIDR form, or URLs.
