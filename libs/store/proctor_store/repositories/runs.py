@@ -141,9 +141,13 @@ async def cancelled_since(unit: Unit, moment: datetime) -> list[UUID]:
     return list((await unit.connection.execute(query)).scalars())
 
 
-async def live_runs(unit: Unit) -> list[UUID]:
-    """The runs that are not over."""
-    query = select(Run.id).where(Run.status.in_(["pending", "running"])).order_by(Run.id)
+async def live_runs(unit: Unit, account_id: UUID) -> list[UUID]:
+    """The account's runs that are not over, oldest first."""
+    query = (
+        select(Run.id)
+        .where(Run.account_id == account_id, Run.status.in_(["pending", "running"]))
+        .order_by(Run.id)
+    )
     return list((await unit.connection.execute(query)).scalars())
 
 

@@ -17,7 +17,7 @@ from proctor_contracts.run_settings import RunSettings
 from proctor_contracts.schemas.common import Meta
 from proctor_contracts.schemas.runs import ResultsData, ResultsPage, ResultView, RunDocument
 from proctor_contracts.summary import RunSummary
-from proctor_grading.diff import compare
+from proctor_grading.diff import diff
 from proctor_store.paging import MAX_TAKE, Page, write_cursor
 from proctor_store.repositories import results, runs, tally
 from proctor_store.session import Database, Unit
@@ -112,7 +112,7 @@ class Results:
             await self._run(unit, caller, other_id)
             before = result_rows(await tally.rows(unit, run_id))
             after = result_rows(await tally.rows(unit, other_id))
-        return compare(run_id, other_id, before, after)
+        return diff(run_id, other_id, before, after)
 
     async def _run(self, unit: Unit, caller: Caller, run_id: UUID) -> Mapping[Any, Any]:
         row = await runs.find(unit, caller.account_id, run_id)

@@ -196,6 +196,11 @@ class Runs:
             await self._announce(RunCancelled(run_ids=(run_id,)))
         return view
 
+    async def unfinished(self, caller: Caller) -> Sequence[UUID]:
+        """List the account's runs that are not over, oldest first."""
+        async with self._database.reading() as unit:
+            return await runs.live_runs(unit, caller.account_id)
+
     async def rerun(self, caller: Caller, run_id: UUID, body: Rerun) -> RunView:
         """Play cases of an old run again as a new run, from the old run's snapshots.
 

@@ -1,0 +1,207 @@
+"""The API inside a process that owns its database and bus alone: the same use cases, called instead of served."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Executor
+from contextlib import asynccontextmanager
+from datetime import datetime
+from uuid import UUID
+
+from proctor_chassis.bus.port import Bus, DeadSubscription, Listener, Subscription
+from proctor_chassis.metrics import Meters
+from proctor_contracts.agents import JudgeSettings
+from proctor_contracts.diff import RunDiff
+from proctor_contracts.enums import ResultStatus, RunStatus
+from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
+from proctor_contracts.schemas.common import Problem
+from proctor_contracts.schemas.integrations import (
+    HandlerCreate,
+    HandlerView,
+    IntegrationCreate,
+    IntegrationView,
+)
+from proctor_contracts.schemas.runs import Rerun, ResultsPage, RunCreate, RunDocument, RunEvent, RunView
+from proctor_grading.context import LanguageDetector, RegexEngine
+from proctor_llm.prices import Prices
+from proctor_store.engine import create_engine
+from proctor_store.migrate import upgrade_database
+from proctor_store.paging import Page, read_cursor
+from proctor_store.session import Database
+
+from .auth import Caller
+from .errors import ApiError
+from .pipeline.assembly import Pipeline
+from .usecases.accounts import AccountLimits
+from .usecases.exports import ExportFormat
+from .wiring import Services, build_services
+
+__all__ = ["LOCAL_ACCOUNT", "LocalApi", "open_local", "problem_of"]
+
+LOCAL_ACCOUNT = "local"
+LOCAL_POOLS = ("default", "high")
+
+
+def problem_of(error: ApiError) -> Problem:
+    """Describe a refusal as the REST API would."""
+    return Problem(
+        title=error.code.replace("_", " "),
+        status=error.status,
+        detail=error.detail,
+        code=error.code,
+        errors=error.errors,
+    )
+
+
+class LocalApi:
+    """The platform's operations for the local account; a refusal raises `ApiError`.
+
+    Its subscriptions and listeners belong on the bus that the workers share with it.
+    """
+
+    def __init__(self, *, services: Services, pipeline: Pipeline, caller: Caller) -> None:
+        self.services = services
+        self.caller = caller
+        self.pipeline = pipeline
+
+    def subscriptions(self) -> tuple[Subscription | DeadSubscription, ...]:
+        """The work queues that the API consumes."""
+        return self.pipeline.subscriptions()
+
+    def listeners(self) -> tuple[Listener, ...]:
+        """What the API hears in passing."""
+        return self.pipeline.listeners()
+
+    async def resume(self) -> int:
+        """Send again what was outstanding when the last owner ended; returns how many jobs."""
+        return await self.pipeline.sweeper.resume()
+
+    async def end_interrupted(self) -> Sequence[UUID]:
+        """Cancel the runs that the last owner left unfinished; what they have done stays and can be resumed."""
+        left = await self.services.runs.unfinished(self.caller)
+        for run in left:
+            await self.services.runs.cancel(self.caller, run)
+        return left
+
+    async def upsert_integration(self, integration: IntegrationCreate) -> IntegrationView:
+        """Create the integration, or make the one of this name exactly so."""
+        return await self.services.integrations.upsert(self.caller, integration)
+
+    async def replace_handlers(
+        self, integration_id: UUID, handlers: Sequence[HandlerCreate]
+    ) -> tuple[HandlerView, ...]:
+        """Make the integration's handlers exactly these, matched by name."""
+        return await self.services.handlers.replace(self.caller, integration_id, handlers)
+
+    async def bulk_upsert_cases(self, bulk: BulkCases) -> BulkOutcome:
+        """Create or update cases by ref, all or none."""
+        return await self.services.bulk.upsert(self.caller, bulk)
+
+    async def start_run(self, run: RunCreate) -> RunView:
+        """Start a run."""
+        return (await self.services.runs.start(self.caller, run))[0]
+
+    async def get_run(self, run_id: UUID) -> RunView:
+        """Read one run with its live counters."""
+        return await self.services.runs.get(self.caller, run_id)
+
+    async def runs(
+        self, *, integration_id: UUID | None = None, status: RunStatus | None = None, take: int = 20
+    ) -> tuple[RunView, ...]:
+        """List runs, newest first."""
+        page = Page(take=take)
+        listing = await self.services.runs.list(
+            self.caller, page=page, integration_id=integration_id, status=status
+        )
+        return listing.data
+
+    async def results(
+        self, run_id: UUID, *, status: ResultStatus | None = None, cursor: str | None = None, take: int = 200
+    ) -> ResultsPage:
+        """Read one page of results."""
+        page = Page(take=take, cursor=None if cursor is None else read_cursor(cursor))
+        return await self.services.results.page(self.caller, run_id, page=page, status=status)
+
+    def events(self, run_id: UUID, *, after: int | None = None) -> AsyncIterator[RunEvent]:
+        """Follow a run's events up to the terminal one."""
+        return self.services.feed.events(self.caller, run_id, after=after)
+
+    async def cancel(self, run_id: UUID) -> RunView:
+        """Cancel a run; a second cancel changes nothing."""
+        return await self.services.runs.cancel(self.caller, run_id)
+
+    async def rerun(self, run_id: UUID, rerun: Rerun) -> RunView:
+        """Play some results of an old run again as a new run."""
+        return await self.services.runs.rerun(self.caller, run_id, rerun)
+
+    async def export(self, run_id: UUID, format_: str) -> str:
+        """Render the whole run as text."""
+        return (await self.services.exports.export(self.caller, run_id, ExportFormat(format_))).body
+
+    async def document(self, run_id: UUID) -> RunDocument:
+        """Read the whole run as one document."""
+        return await self.services.results.document(self.caller, run_id)
+
+    async def diff(self, run_id: UUID, other_id: UUID) -> RunDiff:
+        """Compare two runs case by case; `run_id` is the baseline."""
+        return await self.services.results.diff(self.caller, run_id, other_id)
+
+
+@asynccontextmanager
+async def open_local(
+    *,
+    database_url: str,
+    bus: Bus,
+    prices: Prices,
+    judge: JudgeSettings | None,
+    regex: RegexEngine,
+    executor: Executor,
+    clock: Callable[[], datetime],
+    languages: LanguageDetector | None = None,
+    meters: Meters | None = None,
+) -> AsyncIterator[LocalApi]:
+    """Open the database, bring it up to date and put the API together; the bus is the caller's to start and stop.
+
+    `executor` is the one thread on which `regex` may be used.
+    """
+    database = Database(create_engine(database_url))
+    pipeline = Pipeline(
+        database=database,
+        bus=bus,
+        prices=prices,
+        clock=clock,
+        meters=meters or Meters(),
+        pools=LOCAL_POOLS,
+        owner="local",
+        alone=True,
+    )
+    services = build_services(
+        database=database,
+        clock=clock,
+        monotonic=time.monotonic,
+        settler=pipeline.settler,
+        hub=pipeline.hub,
+        announce=pipeline.announce,
+        prices=prices,
+        judge=judge,
+        pools=LOCAL_POOLS,
+        regex=regex,
+        executor=executor,
+        languages=languages,
+    )
+    try:
+        await upgrade_database(database)
+        caller = await _local_caller(services)
+        pipeline.start()
+        yield LocalApi(services=services, pipeline=pipeline, caller=caller)
+    finally:
+        await pipeline.stop()
+        await database.close()
+
+
+async def _local_caller(services: Services) -> Caller:
+    known = {account.name: account.id for account in await services.accounts.list()}
+    if LOCAL_ACCOUNT not in known:
+        return Caller((await services.accounts.create(LOCAL_ACCOUNT, AccountLimits())).id)
+    return Caller(known[LOCAL_ACCOUNT])
