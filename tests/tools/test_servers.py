@@ -4,7 +4,7 @@ import aio_pika
 import asyncpg
 import pytest
 
-from tests.support.servers import broker_queues, fresh_amqp, fresh_database
+from tests.support.servers import broker_queues, fresh_amqp, fresh_database, restart_broker, restart_database
 from tools.servers.choose import ensure
 from tools.servers.model import Servers
 from tools.servers.probe import amqp_answers, database_answers, free_port, plain_dsn, url_answers
@@ -49,3 +49,23 @@ def test_a_closed_port_and_a_wrong_password_are_no_server(servers: Servers) -> N
     assert not url_answers(f"http://127.0.0.1:{port}/")
     assert not amqp_answers(servers.amqp_url.replace("proctor:", "nobody:", 1))
     assert not database_answers(servers.database_url.replace("proctor:", "nobody:", 1))
+
+
+async def test_both_servers_come_back_from_a_crash_with_their_data(amqp_url: str, database_url: str) -> None:
+    async with await aio_pika.connect(amqp_url) as connection:
+        channel = await connection.channel()
+        queue = await channel.declare_queue("kept", durable=True)
+        lasting = aio_pika.Message(b"x", delivery_mode=aio_pika.DeliveryMode.PERSISTENT)
+        await channel.default_exchange.publish(lasting, routing_key=queue.name)
+    database = await asyncpg.connect(plain_dsn(database_url))
+    await database.execute("CREATE TABLE kept (id int)")
+    restart_broker()
+    restart_database(kill=True)
+    await database.close(timeout=5)
+    async with await aio_pika.connect(amqp_url) as connection:
+        channel = await connection.channel()
+        again = await channel.declare_queue("kept", durable=True, passive=True)
+        assert again.declaration_result.message_count == 1
+    database = await asyncpg.connect(plain_dsn(database_url))
+    assert await database.fetchval("SELECT count(*) FROM kept") == 0
+    await database.close()

@@ -137,12 +137,15 @@ class RabbitProcess:
 
     def _launch(self) -> bool:
         log = self._folder / "console.log"
+        # A shell in between leaves the node without a parent here: it outlives us, and nobody has to reap it.
         with log.open("ab") as output:
-            process = subprocess.Popen(
-                [str(self._programs / "rabbitmq-server")],
+            shell = subprocess.run(
+                ["/bin/sh", "-c", '"$0" >&2 & echo $!', str(self._programs / "rabbitmq-server")],
                 stdin=subprocess.DEVNULL,
-                stdout=output,
+                stdout=subprocess.PIPE,
                 stderr=output,
+                check=True,
+                text=True,
                 cwd=self._folder,
                 start_new_session=True,
                 user=self._account.pw_uid if self._account else None,
@@ -150,12 +153,12 @@ class RabbitProcess:
                 extra_groups=[] if self._account else None,
                 env=self._environment(),
             )
-        (self._folder / "pid").write_text(str(process.pid))
+        (self._folder / "pid").write_text(shell.stdout.strip())
         management = f"{self.management_url}/api/overview"
         return wait_for(
             lambda: amqp_answers(self.url) and url_answers(management),
             seconds=START_SECONDS,
-            alive=lambda: process.poll() is None,
+            alive=self.running,
         )
 
     def _environment(self) -> dict[str, str]:
