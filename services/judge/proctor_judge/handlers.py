@@ -1,65 +1,20 @@
-"""What the judge does with messages: judges what is wanted, drops what belongs to cancelled runs."""
+"""What the judge does with a job: judges it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
-from uuid import UUID
-
-from proctor_chassis.bus import Meta
-from proctor_chassis.cancelled import CancelledRuns
-from proctor_chassis.joining import JobCancelled
-from proctor_contracts.messages import CaseJudged, JudgeRequested, Message
+from proctor_contracts.messages import CaseJudged, JudgeRequested
 
 from .judging import Judging
 
 __all__ = ["Handlers"]
 
 
-class Sender(Protocol):
-    """The half of the bus that sends durably."""
-
-    async def publish(self, message: Message) -> None:
-        """Send."""
-        ...
-
-
-class Joining(Protocol):
-    """Runs a job once, however often it is delivered."""
-
-    async def run(self, job_id: str, factory: Callable[[], Coroutine[Any, Any, CaseJudged]]) -> CaseJudged:
-        """Start the job, or wait for the one that runs already."""
-        ...
-
-    def cancel(self, wanted: Callable[[str], bool]) -> int:
-        """Call off the running jobs whose ids are wanted."""
-        ...
-
-
 class Handlers:
-    """Takes jobs and cancellations."""
+    """Turns jobs into facts."""
 
-    def __init__(self, *, bus: Sender, judging: Judging, joined: Joining, cancelled: CancelledRuns) -> None:
-        self._bus = bus
+    def __init__(self, *, judging: Judging) -> None:
         self._judging = judging
-        self._joined = joined
-        self._cancelled = cancelled
 
-    async def judge_requested(self, job: JudgeRequested, _meta: Meta) -> None:
-        """Judge once and say what was found; the job is done when the bus has the fact.
-
-        A job of a cancelled run is dropped without a word: its result is already cancelled.
-        """
-        if job.run_id in self._cancelled:
-            return
-        try:
-            fact = await self._joined.run(job.id(), lambda: self._judging.judge(job))
-        except JobCancelled:
-            return
-        await self._bus.publish(fact)
-
-    def runs_cancelled(self, run_ids: tuple[UUID, ...]) -> None:
-        """Stop the judging of these runs at once, and remember the runs for jobs still in a queue."""
-        self._cancelled.add(run_ids)
-        gone = frozenset(map(str, run_ids))
-        self._joined.cancel(lambda job_id: job_id.partition(":")[0] in gone)
+    async def judge_requested(self, job: JudgeRequested) -> CaseJudged:
+        """Judge every criterion of an attempt."""
+        return await self._judging.judge(job)
