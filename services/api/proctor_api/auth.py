@@ -86,7 +86,7 @@ class Authenticator:
         remembered = self._known.get(digest)
         if remembered is not None and now - remembered[0] < REMEMBERED_SECONDS:
             return remembered[1]
-        async with self._database.transaction() as unit:
+        async with self._database.reading() as unit:
             found = await keys.by_hash(unit, digest)
         if found is None:
             self._known.pop(digest, None)

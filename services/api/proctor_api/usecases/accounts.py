@@ -90,7 +90,7 @@ class Accounts:
 
     async def list(self) -> tuple[AccountView, ...]:
         """List all accounts, oldest first."""
-        async with self._database.transaction() as unit:
+        async with self._database.reading() as unit:
             return tuple(_view(record) for record in await accounts.every(unit))
 
     async def named(self, name: str) -> AccountView:
@@ -99,7 +99,7 @@ class Accounts:
         Raises:
             ApiError: 404 when there is none.
         """
-        async with self._database.transaction() as unit:
+        async with self._database.reading() as unit:
             found = await accounts.named(unit, name.strip())
         if found is None:
             raise not_found(f"account as {name!r}")

@@ -40,7 +40,7 @@ class CaseBulk:
         now = self._clock()
         wanted = [self._record(caller, body, index, now=now) for index in range(len(body.cases))]
         _refuse_repeats(wanted)
-        async with self._database.transaction() as unit:
+        async with self._database.reading() as unit:
             integration = await integration_of(unit, caller, body.integration_id)
         findings = await self._checks.examine(body.cases, integration)
         problems = [

@@ -60,7 +60,7 @@ class Cases:
         record = new_record(
             body, account_id=caller.account_id, integration_id=body.integration_id, now=self._clock()
         )
-        async with self._database.transaction() as unit:
+        async with self._database.reading() as unit:
             integration = await integration_of(unit, caller, body.integration_id)
         (findings,) = await self._checks.examine([body], integration)
         if findings.problems:
@@ -80,7 +80,7 @@ class Cases:
         Raises:
             ApiError: 404.
         """
-        async with self._database.transaction() as unit:
+        async with self._database.reading() as unit:
             found = await cases.get(unit, caller.account_id, case_id)
         if found is None:
             raise not_found("case")
@@ -114,7 +114,7 @@ class Cases:
             tags=() if tag is None else (tag,),
             text=q if q and q.strip() else None,
         )
-        async with self._database.transaction() as unit:
+        async with self._database.reading() as unit:
             if integration_id is not None:
                 await integration_of(unit, caller, integration_id)
             rows = await cases.listed(unit, caller.account_id, query, page)
@@ -133,7 +133,7 @@ class Cases:
         cleared = [field for name, field in _NOT_NULL.items() if name in named and named[name] is None]
         if cleared:
             raise bad_request(FieldProblem(path=field, message="cannot be null") for field in cleared)
-        async with self._database.transaction() as unit:
+        async with self._database.reading() as unit:
             found = await cases.get(unit, caller.account_id, case_id)
             if found is None:
                 raise not_found("case")
@@ -197,7 +197,7 @@ class Cases:
             if not isinstance(known, UUID):
                 errors.append(FieldProblem(path="integrationId", message="should be a UUID"))
             else:
-                async with self._database.transaction() as unit:
+                async with self._database.reading() as unit:
                     integration = await integration_of(unit, caller, known)
         if case is None or errors:
             return CaseValidation(valid=False, errors=tuple(errors))

@@ -14,7 +14,7 @@ from proctor_api.auth import Caller
 from proctor_api.errors import ApiError, bad_request, conflict, not_found, too_large
 from proctor_contracts.endpoint import SecretRef
 from proctor_contracts.ids import new_id
-from proctor_contracts.schemas.common import FieldProblem
+from proctor_contracts.schemas.common import FieldProblem, Listing, Meta
 from proctor_contracts.schemas.integrations import HandlerCreate, HandlerPatch, HandlerView
 from proctor_store.conflicts import Duplicate
 from proctor_store.repositories import handlers
@@ -37,16 +37,17 @@ class Handlers:
         self._database = database
         self._clock = clock
 
-    async def list(self, caller: Caller, integration_id: UUID) -> tuple[HandlerView, ...]:
+    async def list(self, caller: Caller, integration_id: UUID) -> Listing[HandlerView]:
         """List them, newest first; together they are small, so there is one page.
 
         Raises:
             ApiError: 404.
         """
-        async with self._database.transaction() as unit:
+        async with self._database.reading() as unit:
             await integration_of(unit, caller, integration_id)
             found = await handlers.of_integration(unit, integration_id)
-        return tuple(_view(record) for record in found)
+        views = tuple(_view(record) for record in found)
+        return Listing[HandlerView](data=views, meta=Meta(total=len(views), take=len(views)))
 
     async def create(self, caller: Caller, integration_id: UUID, body: HandlerCreate) -> HandlerView:
         """Add a handler.

@@ -76,12 +76,12 @@ class Integrations:
         Raises:
             ApiError: 404.
         """
-        async with self._database.transaction() as unit:
+        async with self._database.reading() as unit:
             return integration_view(await integration_of(unit, caller, integration_id))
 
     async def list(self, caller: Caller, page: Page, *, name: str | None = None) -> Listing[IntegrationView]:
         """List them, newest first; `name` keeps the one that is called exactly so."""
-        async with self._database.transaction() as unit:
+        async with self._database.reading() as unit:
             rows = await integrations.listed(unit, caller.account_id, page, name=name)
         return Listing[IntegrationView](
             data=tuple(integration_view(record) for record in rows.items),

@@ -66,7 +66,7 @@ class Keys:
 
     async def list(self, caller: Caller, page: Page) -> Listing[KeyView]:
         """List the account's living keys, newest first."""
-        async with self._database.transaction() as unit:
+        async with self._database.reading() as unit:
             rows: Rows[keys.KeyRecord] = await keys.listed(unit, caller.account_id, page)
         return Listing[KeyView](
             data=tuple(KeyView(**_fields(record)) for record in rows.items),

@@ -1,4 +1,8 @@
-"""What is checked of a case when it is saved, beyond the shape of its fields."""
+"""What is checked of a case when it is saved, beyond the shape of its fields.
+
+A case is refused when a pattern, schema or language could never be evaluated, or when its own reference
+solution does not pass; what probably is not meant comes back as a warning.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,16 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from proctor_contracts.cases import CaseFields
+from proctor_contracts.enums import Provider
 from proctor_contracts.schemas.common import FieldProblem, Warning_
+from proctor_grading.context import GradingContext, LanguageDetector, RegexAnswer, RegexEngine
+from proctor_grading.lint import AgentFacts, lint, problems
+from proctor_grading.reference import check_reference
 from proctor_store.repositories.integrations import IntegrationRecord
 
-__all__ = ["CaseChecks", "Examine", "Findings"]
+__all__ = ["CaseChecks", "Examine", "Findings", "examiner"]
+
+_PATTERNS_KEPT = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +50,62 @@ class CaseChecks:
         return await asyncio.get_running_loop().run_in_executor(
             self._executor, lambda: tuple(self._examine(case, integration) for case in cases)
         )
+
+
+def examiner(*, regex: RegexEngine, languages: LanguageDetector | None = None) -> Examine:
+    """Build the checks that `proctor_grading` knows."""
+    remembered = _Remembering(regex)
+
+    def examine(case: CaseFields, integration: IntegrationRecord | None) -> Findings:
+        found = [
+            FieldProblem(path=one.path, message=one.message, code="invalid")
+            for one in problems(case, regex=remembered, languages=languages)
+        ]
+        if not found and case.reference is not None:
+            prompt = "" if integration is None else integration.agent_prompt
+            context = GradingContext(regex=regex, prompt=prompt, languages=languages)
+            found = [
+                FieldProblem(
+                    path=f"assertions.{result.index}",
+                    message=f"the reference solution does not pass this check: {result.message}",
+                    code="reference_fails",
+                )
+                for result in check_reference(case, context)
+            ]
+        warnings = (
+            Warning_(path=one.path, message=one.message, code=one.code)
+            for one in lint(case, agent=_facts(integration))
+        )
+        return Findings(tuple(found), tuple(warnings))
+
+    return examine
+
+
+def _facts(integration: IntegrationRecord | None) -> AgentFacts:
+    if integration is None:
+        return AgentFacts()
+    reported = integration.provider == Provider.HTTP and bool(
+        (integration.endpoint or {}).get("toolCallsPath")
+    )
+    return AgentFacts(captures_tools=reported, has_prompt=bool(integration.agent_prompt.strip()))
+
+
+class _Remembering:
+    """Remembers which patterns compile, since cases of one suite share many of them."""
+
+    def __init__(self, regex: RegexEngine) -> None:
+        self._regex = regex
+        self._known: dict[tuple[str, str], str | None] = {}
+
+    def search(self, pattern: str, flags: str, text: str) -> RegexAnswer:
+        """Look for a pattern in a text."""
+        return self._regex.search(pattern, flags, text)
+
+    def problem(self, pattern: str, flags: str = "") -> str | None:
+        """Say why a pattern cannot be saved, or None when it can."""
+        key = (pattern, flags)
+        if key not in self._known:
+            if len(self._known) >= _PATTERNS_KEPT:
+                self._known.clear()
+            self._known[key] = self._regex.problem(pattern, flags)
+        return self._known[key]

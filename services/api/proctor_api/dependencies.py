@@ -1,0 +1,114 @@
+"""What routes are given: the caller, the services, the page; and how a request is read before that."""
+
+from __future__ import annotations
+
+import email.message
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
+
+from fastapi import Depends, Query, Request, Response, Security
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from typing_extensions import override
+
+from proctor_store.paging import DEFAULT_TAKE, MAX_SKIP, MAX_TAKE, Page, read_cursor
+
+from .auth import Caller, private_only
+from .errors import ApiError
+from .jsonbody import read_json
+from .wiring import Services
+
+__all__ = ["LongPaging", "Owner", "Paging", "ProctorRoute", "Reader", "Uses"]
+
+_bearer = HTTPBearer(
+    bearerFormat="sk_… or pk_…",
+    description="An API key. A public key (pk_…) may only read runs, results and events.",
+    auto_error=False,
+)
+
+
+class JsonRequest(Request):
+    """A request whose body is read strictly."""
+
+    @override
+    async def json(self) -> Any:
+        if not hasattr(self, "_document"):
+            self._document = read_json(await self.body())
+        return self._document
+
+
+class ProctorRoute(APIRoute):
+    """A route that knows its caller before it reads a body, and reads the body strictly."""
+
+    @override
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        reads_body = self.body_field is not None
+
+        async def handler(request: Request) -> Response:
+            services: Services = request.app.state.services
+            header = request.headers.get("authorization")
+            request.state.caller = await services.authenticator.authenticate(header)
+            if not reads_body:
+                return await handle(request)
+            strict = JsonRequest(request.scope, request.receive)
+            if await strict.body():
+                _json_only(request.headers.get("content-type"))
+                await strict.json()
+            return await handle(strict)
+
+        return handler
+
+
+def _json_only(content_type: str | None) -> None:
+    message = email.message.Message()
+    message["content-type"] = content_type or ""
+    subtype = message.get_content_subtype()
+    json = message.get_content_maintype() == "application" and (
+        subtype == "json" or subtype.endswith("+json")
+    )
+    charset = message.get_content_charset("utf-8")
+    if content_type is None or not json or charset not in {"utf-8", "utf8"}:
+        given = repr(content_type[:100]) if content_type else "none"
+        raise ApiError(
+            415, "unsupported_media_type", f"send application/json in UTF-8; Content-Type was {given}"
+        )
+
+
+def _reader(request: Request, _scheme: Annotated[object, Security(_bearer)]) -> Caller:
+    caller: Caller = request.state.caller
+    return caller
+
+
+def _owner(caller: Annotated[Caller, Depends(_reader)]) -> Caller:
+    return private_only(caller)
+
+
+def _services(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+Cursor = Annotated[
+    str | None, Query(max_length=64, description="`meta.nextCursor` of the page before; instead of `skip`")
+]
+Skip = Annotated[int, Query(ge=0, le=MAX_SKIP)]
+
+
+def _page(
+    take: Annotated[int, Query(ge=1, le=MAX_TAKE)] = DEFAULT_TAKE, skip: Skip = 0, cursor: Cursor = None
+) -> Page:
+    return Page(take, skip, None if cursor is None else read_cursor(cursor))
+
+
+def _long_page(
+    take: Annotated[int, Query(ge=1, le=MAX_TAKE)] = MAX_TAKE, skip: Skip = 0, cursor: Cursor = None
+) -> Page:
+    return Page(take, skip, None if cursor is None else read_cursor(cursor))
+
+
+Uses = Annotated[Services, Depends(_services)]
+Reader = Annotated[Caller, Depends(_reader)]
+Owner = Annotated[Caller, Depends(_owner)]
+Paging = Annotated[Page, Depends(_page)]
+LongPaging = Annotated[Page, Depends(_long_page)]

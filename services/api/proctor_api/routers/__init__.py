@@ -1,0 +1,1 @@
+"""Routes: each parses, makes one call and answers."""

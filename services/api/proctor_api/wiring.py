@@ -1,0 +1,92 @@
+"""Every use case of the API, put together once for both ways in: HTTP, and calls inside the process."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from datetime import datetime
+
+from proctor_contracts.agents import JudgeSettings
+from proctor_contracts.messages import RunCancelled
+from proctor_grading.context import LanguageDetector, RegexEngine
+from proctor_llm.prices import Prices
+from proctor_store.session import Database
+
+from .auth import Authenticator
+from .pipeline.hub import Hub
+from .pipeline.settle import Settler
+from .usecases.accounts import Accounts
+from .usecases.bulk import CaseBulk
+from .usecases.cases import Cases
+from .usecases.exports import Exports
+from .usecases.feed import Feed
+from .usecases.handlers import Handlers
+from .usecases.integrations import Integrations
+from .usecases.keys import Keys
+from .usecases.results import Results
+from .usecases.runs import Runs
+from .usecases.validation import CaseChecks, examiner
+
+__all__ = ["Services", "build_services"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What the API can do."""
+
+    database: Database
+    authenticator: Authenticator
+    accounts: Accounts
+    keys: Keys
+    integrations: Integrations
+    handlers: Handlers
+    cases: Cases
+    bulk: CaseBulk
+    runs: Runs
+    results: Results
+    exports: Exports
+    feed: Feed
+
+
+def build_services(
+    *,
+    database: Database,
+    clock: Callable[[], datetime],
+    monotonic: Callable[[], float],
+    settler: Settler,
+    hub: Hub,
+    announce: Callable[[RunCancelled], Awaitable[None]],
+    prices: Prices,
+    judge: JudgeSettings | None,
+    pools: Sequence[str],
+    regex: RegexEngine,
+    executor: Executor,
+    languages: LanguageDetector | None = None,
+) -> Services:
+    """Put the use cases together; `executor` is the one thread on which `regex` may be used."""
+    checks = CaseChecks(executor=executor, examine=examiner(regex=regex, languages=languages))
+    authenticator = Authenticator(database=database, clock=clock, monotonic=monotonic)
+    results = Results(database=database, clock=clock)
+    return Services(
+        database=database,
+        authenticator=authenticator,
+        accounts=Accounts(database=database, clock=clock),
+        keys=Keys(database=database, clock=clock, revoked=authenticator.forget),
+        integrations=Integrations(database=database, clock=clock),
+        handlers=Handlers(database=database, clock=clock),
+        cases=Cases(database=database, clock=clock, checks=checks),
+        bulk=CaseBulk(database=database, clock=clock, checks=checks),
+        runs=Runs(
+            database=database,
+            settler=settler,
+            announce=announce,
+            clock=clock,
+            prices=prices,
+            judge=judge,
+            pools=pools,
+        ),
+        results=results,
+        exports=Exports(results=results),
+        feed=Feed(database=database, hub=hub, clock=clock, monotonic=monotonic),
+    )
