@@ -91,3 +91,23 @@ async def test_thinking_alone_at_the_output_limit_is_a_cut_reply(bench: Bench) -
     bench.stub.script(Raw(stream.encode(), content_type="text/event-stream"))
     reply = await bench.ask(ANTHROPIC)
     assert (reply.text, reply.finish, reply.usage) == ("", "length", Usage(1, 0, 0, 9))
+
+
+async def test_an_event_that_is_not_json_is_named(bench: Bench) -> None:
+    bench.stub.script(Raw(b"event: message_start\ndata: {oops\n\n", content_type="text/event-stream"))
+    error = await bench.fail(ANTHROPIC)
+    assert (error.code, error.blame) == (LlmErrorCode.UNEXPECTED_SHAPE, Blame.PROVIDER)
+    assert "{oops" in error.message
+
+
+async def test_a_page_instead_of_a_stream_is_a_provider_that_is_not_there(bench: Bench) -> None:
+    bench.stub.script(*[Raw(b"<html>gateway</html>", content_type="text/html")] * 4)
+    error = await bench.fail(ANTHROPIC)
+    assert (error.code, error.tries) == (LlmErrorCode.PROVIDER_UNAVAILABLE, 4)
+
+
+@pytest.mark.parametrize("text", ["a\ud800b"])
+async def test_a_text_that_cannot_be_encoded_is_our_bad_request(bench: Bench, text: str) -> None:
+    error = await bench.fail(ANTHROPIC, chat(text))
+    assert (error.code, error.blame) == (LlmErrorCode.BAD_REQUEST, Blame.INFRASTRUCTURE)
+    assert bench.stub.requests == []

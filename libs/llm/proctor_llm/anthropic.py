@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+from proctor_contracts.base import Json
 from proctor_contracts.enums import Blame
 
 from .aliases import Aliases
@@ -13,9 +14,9 @@ from .calls import Caller, Tally
 from .door import Door, Surroundings
 from .endings import check_ending
 from .errors import LlmError, LlmErrorCode
-from .replies import loads
+from .replies import excerpt, loads
 from .sdk import Sdk, require_model
-from .sse import read_events
+from .sse import ServerEvent, read_events
 from .types import ChatRequest, Completion, Finish
 
 __all__ = ["AnthropicClient"]
@@ -78,7 +79,7 @@ class AnthropicClient:
         response = await self._sdk.post("/v1/messages", {**fields, "stream": True}, stream=True)
         try:
             async for event in read_events(response.aiter_bytes()):
-                data = loads(event.data)
+                data = _read(event)
                 if event.name == "error" or (isinstance(data, dict) and data.get("type") == "error"):
                     # The status was 200 long ago; what counts is the error's type.
                     raise self._sdk.status_fault(200, data)
@@ -104,3 +105,11 @@ class AnthropicClient:
             ttft_ms=None if first is None else round((first - started) * 1000),
             finish_raw=reply.stop_reason,
         )
+
+
+def _read(event: ServerEvent) -> Json:
+    try:
+        return loads(event.data)
+    except ValueError as error:
+        message = f"{_NAME} sent an event that is not JSON: {excerpt(event.data)}"
+        raise LlmError(LlmErrorCode.UNEXPECTED_SHAPE, message, blame=Blame.PROVIDER) from error

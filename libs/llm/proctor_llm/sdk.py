@@ -94,7 +94,8 @@ class Sdk:
             return connection_fault(self.name, error.__cause__ or error, blame=Blame.PROVIDER)
         if isinstance(error, OSError) or type(error).__module__.startswith("aiohttp"):
             return connection_fault(self.name, error, blame=Blame.PROVIDER)
-        if sdk is not None and isinstance(error, sdk.APIError | TypeError | ValueError):
+        # A text that is no valid Unicode cannot be encoded; everything else unknown is a fault of our own.
+        if isinstance(error, UnicodeError) or (sdk is not None and isinstance(error, sdk.APIError)):
             message = f"{self.name} cannot send the request: {error}"
             return LlmError(LlmErrorCode.BAD_REQUEST, message, blame=Blame.INFRASTRUCTURE)
         raise error
