@@ -2,17 +2,25 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import get_args
 
+import pytest
 import yaml
 
 from proctor_cli.suite.load import load_suite
+from proctor_contracts.assertions import Assertion, JsonWhere, LatencyMetric
+from proctor_contracts.base import Strict
+from proctor_contracts.cases import CaseFields
 from proctor_contracts.enums import Provider
+from proctor_contracts.gate import GateSettings
 from tests.support.repository import ROOT, python_files
 
 VARIABLE = re.compile(r"\bPROCTOR_[A-Z][A-Z_]*[A-Z]\b")
 METRIC = re.compile(r"`(proctor_[a-z_]+)`")
 # Prefixes of names, and variables of the test servers' own.
 FAMILIES = {"PROCTOR_SECRET"}
+# Words in the table of checks that are values of a field, not fields.
+CHOICES = (LatencyMetric, JsonWhere)
 
 
 def sources() -> str:
@@ -20,8 +28,12 @@ def sources() -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in files)
 
 
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
 def operations() -> str:
-    return (ROOT / "docs/operations.md").read_text(encoding="utf-8")
+    return page("docs/operations.md")
 
 
 def fenced(language: str) -> list[str]:
@@ -51,9 +63,37 @@ def test_the_suite_in_the_readme_can_be_loaded(tmp_path: Path) -> None:
     assert list(suite.warnings) == []
 
 
-def test_every_kind_of_check_is_named_in_the_readme() -> None:
-    schema = (ROOT / "libs/contracts/proctor_contracts/assertions.py").read_text(encoding="utf-8")
-    kinds = set(re.findall(r'kind: Literal\["([a-z_]+)"\]', schema))
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(kinds) >= 14
-    assert [kind for kind in kinds if f"`{kind}`" not in readme] == []
+def kinds() -> dict[str, type[Strict]]:
+    """Every kind of check and its model."""
+    members = get_args(get_args(Assertion)[0])
+    return {member.model_fields["kind"].default: member for member in members}
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/suites.md"])
+def test_every_kind_of_check_is_named(name: str) -> None:
+    text = page(name)
+    assert len(kinds()) >= 14
+    assert [kind for kind in kinds() if f"`{kind}`" not in text] == []
+
+
+def test_the_fields_that_a_check_is_said_to_have_exist() -> None:
+    rows = re.findall(r"^\| (`[a-z_`, ]+) \| ([^|]*) \|", page("docs/suites.md"), flags=re.MULTILINE)
+    checked = 0
+    for names, fields in rows:
+        for kind in re.findall(r"`([a-z_]+)`", names):
+            if kind not in kinds():
+                continue
+            known = {field.alias or name for name, field in kinds()[kind].model_fields.items()}
+            known |= {value for choice in CHOICES for value in choice}
+            assert set(re.findall(r"`([A-Za-z0-9]+)`", fields)) - known == set(), kind
+            checked += 1
+    assert checked == len(kinds())
+
+
+def test_every_field_of_a_case_and_a_gate_is_explained() -> None:
+    text = page("docs/suites.md")
+    names = {
+        field.alias for field in (*CaseFields.model_fields.values(), *GateSettings.model_fields.values())
+    }
+    unexplained = {"rubric", "isActive", "retryPolicy", "reference", "confidence"}
+    assert {name for name in names if name is not None and name not in text} <= unexplained
