@@ -28,7 +28,7 @@ def main() -> int:
         report = Path(folder) / "report.json"
         command = [str(proctor), "run", str(EXAMPLE / "suite.yaml"), "--report", f"json={report}"]
         print(f"The bot answers at {url}\n$ proctor run {EXAMPLE}/suite.yaml\n", flush=True)
-        code = subprocess.run(command, env=os.environ | {"BOT_URL": url}, check=False).returncode
+        code = subprocess.run(command, env=_environment(url), check=False).returncode
         document = json.loads(report.read_text(encoding="utf-8")) if report.exists() else None
     problem = verdict(code, document)
     if problem is not None:
@@ -59,6 +59,13 @@ def verdict(code: int, document: Any) -> str | None:
 def failing_refs(document: Any) -> set[str]:
     """The refs of all results in a JSON report that are anything but passed."""
     return {result["caseRef"] for result in document["results"] if result["status"] != "passed"}
+
+
+def _environment(bot_url: str) -> dict[str, str]:
+    """The caller's environment, but with nothing that leads to another server."""
+    elsewhere = {"PROCTOR_SERVER", "PROCTOR_API_KEY", "PROCTOR_STATE"}
+    kept = {name: value for name, value in os.environ.items() if name not in elsewhere}
+    return kept | {"BOT_URL": bot_url}
 
 
 @contextmanager
