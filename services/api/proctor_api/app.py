@@ -30,12 +30,15 @@ __all__ = ["Lifespan", "create_app"]
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
+_PREFIX = "/api"
+_ROUTERS = (integrations.router, keys.router, cases.router, runs.router, events.router)
+
 
 class _App(FastAPI):
     @override
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
-            self.openapi_schema = openapi_document(self)
+            self.openapi_schema = openapi_document(self, _ROUTERS, prefix=_PREFIX)
         return self.openapi_schema
 
 
@@ -60,8 +63,8 @@ def create_app(
     app.state.services = services
     app.state.probes = probes_
     app.state.heartbeat_seconds = heartbeat_seconds
-    for router in (integrations.router, keys.router, cases.router, runs.router, events.router):
-        app.include_router(router, prefix="/api")
+    for router in _ROUTERS:
+        app.include_router(router, prefix=_PREFIX)
     app.include_router(probes.router)
     _answer_errors(app)
     # The last one added is the outermost: an id first, then a net for surprises, then the size of the body.

@@ -9,16 +9,18 @@ from typing import Annotated, Any
 from fastapi import Depends, Query, Request, Response, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
+from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
 from proctor_store.paging import DEFAULT_TAKE, MAX_SKIP, MAX_TAKE, Page, read_cursor
 
 from .auth import Caller, private_only
-from .errors import ApiError
+from .errors import ApiError, bad_request
 from .jsonbody import read_json
+from .problems import validation_error
 from .wiring import Services
 
-__all__ = ["LongPaging", "Owner", "Paging", "ProctorRoute", "Reader", "Uses"]
+__all__ = ["JsonBody", "LongPaging", "Owner", "Paging", "ProctorRoute", "Reader", "Uses"]
 
 _bearer = HTTPBearer(
     bearerFormat="sk_… or pk_…",
@@ -27,37 +29,50 @@ _bearer = HTTPBearer(
 )
 
 
-class JsonRequest(Request):
-    """A request whose body is read strictly."""
-
-    @override
-    async def json(self) -> Any:
-        if not hasattr(self, "_document"):
-            self._document = read_json(await self.body())
-        return self._document
-
-
 class ProctorRoute(APIRoute):
-    """A route that knows its caller before it reads a body, and reads the body strictly."""
+    """A route that knows its caller before it reads anything else."""
 
     @override
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-        reads_body = self.body_field is not None
 
         async def handler(request: Request) -> Response:
             services: Services = request.app.state.services
             header = request.headers.get("authorization")
             request.state.caller = await services.authenticator.authenticate(header)
-            if not reads_body:
-                return await handle(request)
-            strict = JsonRequest(request.scope, request.receive)
-            if await strict.body():
-                _json_only(request.headers.get("content-type"))
-                await strict.json()
-            return await handle(strict)
+            return await handle(request)
 
         return handler
+
+
+class JsonBody:
+    """A dependency that reads the body strictly as a model; an empty body is `{}` where that is allowed."""
+
+    def __init__(self, model: type[BaseModel], *, raw: bool = False, optional: bool = False) -> None:
+        self.model = model
+        self.optional = optional
+        self._raw = raw
+
+    async def __call__(self, request: Request) -> Any:
+        """Read and validate; with `raw`, give the document back as it is.
+
+        Raises:
+            ApiError: 400 naming the fields, 413, 415.
+        """
+        body = await request.body()
+        if not body and self.optional:
+            document = {}
+        else:
+            _json_only(request.headers.get("content-type"))
+            document = read_json(body)
+        if not isinstance(document, dict):
+            raise bad_request(detail="the body should be a JSON object")
+        if self._raw:
+            return document
+        try:
+            return self.model.model_validate(document)
+        except ValidationError as error:
+            raise validation_error(error.errors(include_url=False), document) from error
 
 
 def _json_only(content_type: str | None) -> None:

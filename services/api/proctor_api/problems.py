@@ -92,14 +92,22 @@ def _message(error: Mapping[str, Any], kind: str, path: str) -> tuple[str, str |
     context = error.get("ctx") or {}
     if kind.startswith("union_tag"):
         return _kind_message(context.get("tag"), path)
-    if kind == "string_too_long" and int(context.get("max_length", 0)) > _BIG_TEXT:
-        return f"is longer than {context['max_length']:,} characters", "too_large"
+    if kind.removeprefix("string_") in {"too_long", "too_short"} and isinstance(error["input"], str):
+        return _length_message(context)
     if kind == "value_error":
         return str(context.get("error", error["msg"])), None
     text = _MESSAGES.get(kind, str(error["msg"]))
     for start in ("Input ", "String ", "List ", "Tuple ", "Dictionary "):
         text = text.removeprefix(start)
     return text, None
+
+
+def _length_message(context: Mapping[str, Any]) -> tuple[str, str | None]:
+    longest = context.get("max_length")
+    if longest is None:
+        least = context["min_length"]
+        return ("should not be empty" if least == 1 else f"should be at least {least} characters"), None
+    return f"should be at most {longest:,} characters", "too_large" if longest > _BIG_TEXT else None
 
 
 def _kind_message(tag: Any, path: str) -> tuple[str, str | None]:

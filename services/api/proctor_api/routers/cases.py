@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
-from proctor_api.dependencies import LongPaging, Owner, ProctorRoute, Uses
+from proctor_api.dependencies import JsonBody, LongPaging, Owner, ProctorRoute, Uses
 from proctor_api.responses import enveloped, nothing, page_answer
 from proctor_contracts.enums import Priority
 from proctor_contracts.schemas.cases import (
@@ -23,9 +23,6 @@ from proctor_contracts.schemas.common import Data, Listing
 __all__ = ["router"]
 
 router = APIRouter(route_class=ProctorRoute, prefix="/testing/cases", tags=["cases"])
-_CASE = {
-    "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/CaseCreate"}}}}
-}
 
 
 @router.get("", response_model=Listing[CaseView])
@@ -57,19 +54,25 @@ async def list_cases(
 
 
 @router.post("", response_model=Data[CaseView], status_code=201)
-async def create_case(body: CaseCreate, caller: Owner, services: Uses) -> Response:
+async def create_case(
+    caller: Owner, services: Uses, body: Annotated[CaseCreate, Depends(JsonBody(CaseCreate))]
+) -> Response:
     """Add a case."""
     return enveloped(await services.cases.create(caller, body), status=201)
 
 
-@router.post("/validate", response_model=Data[CaseValidation], openapi_extra=_CASE)
-async def validate_case(body: Annotated[dict[str, Any], Body()], caller: Owner, services: Uses) -> Response:
+@router.post("/validate", response_model=Data[CaseValidation])
+async def validate_case(
+    caller: Owner, services: Uses, body: Annotated[dict[str, Any], Depends(JsonBody(CaseCreate, raw=True))]
+) -> Response:
     """Say what creating this case would say, without writing anything; `integrationId` may be left out."""
     return enveloped(await services.cases.validate(caller, body))
 
 
 @router.post("/bulk", response_model=Data[BulkOutcome])
-async def upsert_cases(body: BulkCases, caller: Owner, services: Uses) -> Response:
+async def upsert_cases(
+    caller: Owner, services: Uses, body: Annotated[BulkCases, Depends(JsonBody(BulkCases))]
+) -> Response:
     """Create or update many cases by `ref` (else by exact name): all of them or none."""
     return enveloped(await services.bulk.upsert(caller, body))
 
@@ -81,7 +84,9 @@ async def get_case(case_id: UUID, caller: Owner, services: Uses) -> Response:
 
 
 @router.patch("/{case_id}", response_model=Data[CaseView])
-async def patch_case(case_id: UUID, body: CasePatch, caller: Owner, services: Uses) -> Response:
+async def patch_case(
+    case_id: UUID, caller: Owner, services: Uses, body: Annotated[CasePatch, Depends(JsonBody(CasePatch))]
+) -> Response:
     """Change the named fields; an explicit null clears a nullable one."""
     return enveloped(await services.cases.patch(caller, case_id, body))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
-from proctor_api.dependencies import Owner, Paging, ProctorRoute, Uses
+from proctor_api.dependencies import JsonBody, Owner, Paging, ProctorRoute, Uses
 from proctor_api.responses import answer, enveloped, nothing, page_answer
 from proctor_contracts.schemas.common import Data, Listing
 from proctor_contracts.schemas.integrations import (
@@ -38,7 +38,9 @@ async def list_integrations(
 
 
 @router.post("/integrations", response_model=Data[IntegrationView], status_code=201, tags=["integrations"])
-async def create_integration(body: IntegrationCreate, caller: Owner, services: Uses) -> Response:
+async def create_integration(
+    caller: Owner, services: Uses, body: Annotated[IntegrationCreate, Depends(JsonBody(IntegrationCreate))]
+) -> Response:
     """Add a bot under test."""
     return enveloped(await services.integrations.create(caller, body), status=201)
 
@@ -51,7 +53,10 @@ async def get_integration(integration_id: UUID, caller: Owner, services: Uses) -
 
 @router.patch("/integrations/{integration_id}", response_model=Data[IntegrationView], tags=["integrations"])
 async def patch_integration(
-    integration_id: UUID, body: IntegrationPatch, caller: Owner, services: Uses
+    integration_id: UUID,
+    caller: Owner,
+    services: Uses,
+    body: Annotated[IntegrationPatch, Depends(JsonBody(IntegrationPatch))],
 ) -> Response:
     """Change the named fields; an explicit null clears a nullable one."""
     return enveloped(await services.integrations.patch(caller, integration_id, body))
@@ -77,7 +82,10 @@ async def list_handlers(integration_id: UUID, caller: Owner, services: Uses) -> 
     tags=["handlers"],
 )
 async def create_handler(
-    integration_id: UUID, body: HandlerCreate, caller: Owner, services: Uses
+    integration_id: UUID,
+    caller: Owner,
+    services: Uses,
+    body: Annotated[HandlerCreate, Depends(JsonBody(HandlerCreate))],
 ) -> Response:
     """Add a tool to a bot."""
     return enveloped(await services.handlers.create(caller, integration_id, body), status=201)
@@ -89,7 +97,11 @@ async def create_handler(
     tags=["handlers"],
 )
 async def patch_handler(
-    integration_id: UUID, handler_id: UUID, body: HandlerPatch, caller: Owner, services: Uses
+    integration_id: UUID,
+    handler_id: UUID,
+    caller: Owner,
+    services: Uses,
+    body: Annotated[HandlerPatch, Depends(JsonBody(HandlerPatch))],
 ) -> Response:
     """Change the named fields; an explicit null clears a nullable one."""
     return enveloped(await services.handlers.patch(caller, integration_id, handler_id, body))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
-from proctor_api.dependencies import Owner, Paging, ProctorRoute, Uses
+from proctor_api.dependencies import JsonBody, Owner, Paging, ProctorRoute, Uses
 from proctor_api.responses import enveloped, nothing, page_answer
 from proctor_contracts.schemas.common import Data, Listing
 from proctor_contracts.schemas.integrations import KeyCreate, KeyCreated, KeyView
@@ -24,7 +25,9 @@ async def list_keys(request: Request, caller: Owner, services: Uses, page: Pagin
 
 
 @router.post("/keys", response_model=Data[KeyCreated], status_code=201)
-async def create_key(body: KeyCreate, caller: Owner, services: Uses) -> Response:
+async def create_key(
+    caller: Owner, services: Uses, body: Annotated[KeyCreate, Depends(JsonBody(KeyCreate))]
+) -> Response:
     """Make a key; this answer is the only place that shows it."""
     made = await services.keys.create(caller, body)
     return enveloped(made, status=201, headers={"Cache-Control": "no-store"})

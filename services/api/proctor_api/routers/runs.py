@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Body, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
-from proctor_api.dependencies import LongPaging, Owner, Paging, ProctorRoute, Reader, Uses
+from proctor_api.dependencies import JsonBody, LongPaging, Owner, Paging, ProctorRoute, Reader, Uses
 from proctor_api.responses import enveloped, nothing, page_answer
 from proctor_api.usecases.exports import ExportFormat
 from proctor_contracts.diff import RunDiff
@@ -48,9 +48,9 @@ async def list_runs(
 
 @router.post("", response_model=Data[RunView], status_code=201, responses={200: {"model": Data[RunView]}})
 async def start_run(
-    body: RunCreate,
     caller: Owner,
     services: Uses,
+    body: Annotated[RunCreate, Depends(JsonBody(RunCreate))],
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=128)] = None,
 ) -> Response:
     """Start a run. A repeated `Idempotency-Key` answers 200 with the run it started before."""
@@ -130,10 +130,13 @@ async def cancel_run(run_id: UUID, caller: Owner, services: Uses) -> Response:
 
 @router.post("/{run_id}/rerun", response_model=Data[RunView], status_code=201)
 async def rerun(
-    run_id: UUID, caller: Owner, services: Uses, body: Annotated[Rerun | None, Body()] = None
+    run_id: UUID,
+    caller: Owner,
+    services: Uses,
+    body: Annotated[Rerun, Depends(JsonBody(Rerun, optional=True))],
 ) -> Response:
     """Play results of a run again, from its snapshots, as a new run."""
-    return enveloped(await services.runs.rerun(caller, run_id, body or Rerun()), status=201)
+    return enveloped(await services.runs.rerun(caller, run_id, body), status=201)
 
 
 @router.delete("/{run_id}", status_code=204)

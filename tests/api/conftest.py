@@ -1,0 +1,190 @@
+"""The API in this process: real use cases and database, a clock that stands still, nobody on the bus."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from proctor_api.app import create_app
+from proctor_api.auth import Caller
+from proctor_api.pipeline.dispatch import Dispatcher
+from proctor_api.pipeline.hub import Hub
+from proctor_api.pipeline.settle import Settler
+from proctor_api.probes import Probes
+from proctor_api.usecases.accounts import AccountLimits
+from proctor_api.wiring import Services, build_services
+from proctor_chassis.bus.port import Depth
+from proctor_chassis.metrics import Meters, prometheus_meters
+from proctor_contracts.enums import KeyKind
+from proctor_contracts.schemas.integrations import KeyCreate
+from proctor_grading.regex import QuickJsRegex
+from proctor_llm.prices import Prices
+from proctor_store import migrate
+from proctor_store.engine import create_engine
+from proctor_store.session import Database
+
+
+class Time:
+    """A clock that tests move."""
+
+    def __init__(self) -> None:
+        self.moment = datetime(2026, 5, 4, 12, tzinfo=UTC)
+        self.seconds = 1_000.0
+
+    def now(self) -> datetime:
+        return self.moment
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def pass_(self, seconds: float) -> None:
+        self.seconds += seconds
+        self.moment += timedelta(seconds=seconds)
+
+
+class QuietBus:
+    """A broker that can be away; nobody listens."""
+
+    def __init__(self) -> None:
+        self.connected = True
+        self.sent: list[object] = []
+
+    async def depth(self, queue: str) -> Depth | None:
+        return Depth(ready=len(queue), unacked=None, consumers=0)
+
+    async def announce(self, message: object) -> None:
+        self.sent.append(message)
+
+
+class Api:
+    """A client with a private key of a fresh account."""
+
+    def __init__(self, client: httpx.AsyncClient, services: Services, caller: Caller, key: str) -> None:
+        self.client = client
+        self.services = services
+        self.caller = caller
+        self.key = key
+
+    async def __call__(
+        self, method: str, path: str, json: Any = None, *, key: str | None = None, **more: Any
+    ) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {key or self.key}"} | more.pop("headers", {})
+        if json is not None:
+            more["json"] = json
+        return await self.client.request(method, f"/api{path}", headers=headers, **more)
+
+    async def data(self, method: str, path: str, json: Any = None, *, status: int = 200, **more: Any) -> Any:
+        response = await self(method, path, json, **more)
+        assert response.status_code == status, response.text
+        return response.json()["data"]
+
+    async def problem(
+        self, method: str, path: str, json: Any = None, *, status: int = 400, **more: Any
+    ) -> dict[str, Any]:
+        response = await self(method, path, json, **more)
+        assert response.status_code == status, response.text
+        assert response.headers["content-type"] == "application/problem+json"
+        problem: dict[str, Any] = response.json()
+        assert problem["status"] == status
+        assert problem["requestId"] == response.headers["x-request-id"]
+        return problem
+
+    async def another(self, name: str) -> Api:
+        """The same API as another account sees it."""
+        caller, key = await new_account(self.services, name)
+        return Api(self.client, self.services, caller, key)
+
+    async def public_key(self) -> str:
+        return (await self.services.keys.create(self.caller, KeyCreate(kind=KeyKind.PUBLIC))).key
+
+    async def integration(self, name: str = "bot", **more: Any) -> str:
+        body = {"name": name, "provider": "openai", "model": "m", **more}
+        return str((await self.data("POST", "/integrations", body, status=201))["id"])
+
+
+async def new_account(services: Services, name: str) -> tuple[Caller, str]:
+    account = await services.accounts.create(f"{name}-{id(services)}-{len(name)}", AccountLimits())
+    caller = Caller(account.id)
+    return caller, (await services.keys.create(caller, KeyCreate())).key
+
+
+def case(**more: Any) -> dict[str, Any]:
+    """A case body that saves; `more` replaces fields."""
+    return {
+        "name": "Вітання",
+        "category": "Мова",
+        "input": {"kind": "scripted_single", "message": "Привіт, пане Рамосу!"},
+        "assertions": [{"kind": "contains", "value": "Вітаю"}],
+    } | more
+
+
+@pytest.fixture
+def time() -> Time:
+    return Time()
+
+
+@pytest.fixture
+def bus() -> QuietBus:
+    return QuietBus()
+
+
+@pytest.fixture(scope="session")
+def pattern_thread() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(1) as executor:
+        yield executor
+
+
+@pytest_asyncio.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    """An SQLite database; modules that run on PostgreSQL as well bring their own."""
+    database = Database(create_engine(f"sqlite:///{tmp_path / 'proctor.db'}"))
+    await migrate.upgrade_database(database)
+    yield database
+    await database.close()
+
+
+@pytest_asyncio.fixture
+async def services(
+    database: Database, time: Time, bus: QuietBus, pattern_thread: ThreadPoolExecutor
+) -> AsyncIterator[Services]:
+    prices = Prices.load(None)
+    settler = Settler(
+        dispatcher=Dispatcher(prices=prices, pool_concurrency=lambda _pool: None),
+        prices=prices,
+        clock=time.now,
+        wake=lambda: None,
+        hint=lambda _hints: None,
+        meters=Meters(),
+    )
+    services = build_services(
+        database=database,
+        clock=time.now,
+        monotonic=time.monotonic,
+        settler=settler,
+        hub=Hub(),
+        announce=bus.announce,
+        prices=prices,
+        judge=None,
+        pools=("default", "high"),
+        regex=QuickJsRegex(),
+        executor=pattern_thread,
+    )
+    yield services
+    await services.authenticator.aclose()
+
+
+@pytest_asyncio.fixture
+async def api(services: Services, database: Database, bus: QuietBus) -> AsyncIterator[Api]:
+    probes = Probes(database=database, bus=bus, pools=("default",), prometheus=prometheus_meters())
+    app = create_app(services, probes, heartbeat_seconds=0.01)
+    transport = httpx.ASGITransport(app=app)
+    caller, key = await new_account(services, "acme")
+    async with httpx.AsyncClient(transport=transport, base_url="http://proctor.test") as client:
+        yield Api(client, services, caller, key)
