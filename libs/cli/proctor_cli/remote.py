@@ -61,11 +61,9 @@ class RemotePlatform:
     async def upsert_integration(self, integration: IntegrationCreate) -> IntegrationView:
         """Create the integration or make the one of its name so."""
         body = integration.model_dump(mode="json")
-        found = [
-            view async for view in self._http.listed("/integrations") if view["name"] == integration.name
-        ]
-        if found:
-            return await self._http.one(IntegrationView, "PATCH", f"/integrations/{found[0]['id']}", body)
+        async for view in self._http.listed("/integrations"):
+            if view["name"] == integration.name:
+                return await self._http.one(IntegrationView, "PATCH", f"/integrations/{view['id']}", body)
         return await self._http.one(IntegrationView, "POST", "/integrations", body)
 
     async def replace_handlers(
@@ -81,16 +79,15 @@ class RemotePlatform:
             where = path if known is None else f"{path}/{known}"
             views.append(await self._http.one(HandlerView, "POST" if known is None else "PATCH", where, body))
         for left in old.values():
-            await self._http.send("DELETE", f"{path}/{left}")
+            await self._http.text("DELETE", f"{path}/{left}")
         return tuple(views)
 
     async def bulk_upsert_cases(self, bulk: BulkCases) -> BulkOutcome:
         """Create or update cases, in as many parcels as the API's body limit asks for."""
         outcomes = []
         # Only what was given is sent: of "exactly one of two" fields, a null is not nothing.
-        for first, parcel in _parcels(
-            [case.model_dump(mode="json", exclude_unset=True) for case in bulk.cases]
-        ):
+        cases = [case.model_dump(mode="json", exclude_unset=True) for case in bulk.cases]
+        for first, parcel in _parcels(cases):
             body = {"integrationId": str(bulk.integration_id), "cases": parcel}
             try:
                 outcomes.append(await self._http.one(BulkOutcome, "POST", "/testing/cases/bulk", body))
@@ -107,8 +104,7 @@ class RemotePlatform:
     async def start_run(self, run: RunCreate) -> RunView:
         """Start a run; a request that is repeated after a lost answer does not start a second one."""
         body = run.model_dump(mode="json", exclude_unset=True)
-        headers = {"Idempotency-Key": str(uuid4())}
-        return await self._http.one(RunView, "POST", "/testing/runs", body, headers=headers)
+        return await self._http.one(RunView, "POST", "/testing/runs", body, key=str(uuid4()))
 
     async def get_run(self, run_id: UUID) -> RunView:
         """Read one run."""
@@ -132,9 +128,8 @@ class RemotePlatform:
     ) -> ResultsPage:
         """Read one page of results."""
         query = {"status": status and status.value, "cursor": cursor, "take": take}
-        return parsed(
-            ResultsPage, await self._http.send("GET", f"/testing/runs/{run_id}/results", query=query)
-        )
+        path = f"/testing/runs/{run_id}/results"
+        return parsed(ResultsPage, await self._http.send("GET", path, query=query))
 
     async def cancel(self, run_id: UUID) -> RunView:
         """Cancel a run."""
@@ -164,7 +159,7 @@ class RemotePlatform:
         failures = 0
         while True:
             try:
-                async for found in self._http.stream(run_id, after):
+                async for found in self._http.stream(f"/testing/runs/{run_id}/events", _resuming(after)):
                     failures = 0
                     event = _event(found)
                     if event.seq is not None:
@@ -183,6 +178,11 @@ class RemotePlatform:
                         f"the event stream of run {run_id} keeps breaking: {error}"
                     ) from error
             await self._http.sleep(backoff(failures))
+
+
+def _resuming(after: int | None) -> dict[str, str]:
+    accept = {"Accept": "text/event-stream"}
+    return accept if after is None else accept | {"Last-Event-ID": str(after)}
 
 
 def _event(found: ServerEvent) -> RunEvent:

@@ -42,9 +42,9 @@ class StateFolder:
     path: Path
 
     @property
-    def database(self) -> Path:
-        """The SQLite file."""
-        return self.path / "proctor.db"
+    def database_url(self) -> str:
+        """The SQLite file, as a database URL."""
+        return f"sqlite:///{self.path.absolute() / 'proctor.db'}"
 
     @property
     def _server(self) -> Path:
@@ -71,7 +71,7 @@ class StateFolder:
                 _lock(descriptor)
             except OSError as error:
                 message = (
-                    f"{self.path} is in use by another proctor; wait for it, give this one a folder of its own "
+                    f"{self.path} is in use by another proctor; wait for it, give this one its own folder "
                     "(--state DIR), or let several share one: start `proctor up` first"
                 )
                 raise Stop(ExitCode.UNDECIDED, message) from error

@@ -1,0 +1,50 @@
+"""What every command is given: how to reach a platform, the environment, the screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+from uuid import UUID
+
+import click
+
+from .client import Platform
+from .exits import ExitCode, Stop
+from .screen import Screen
+from .target import Opener, Target
+
+__all__ = ["Context", "pass_context", "run_id"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The command's surroundings; tests give their own."""
+
+    env: Mapping[str, str]
+    opener: Opener
+    target: Target
+    screen: Screen = field(repr=False)
+
+    def use(self, work: Callable[[Platform], Awaitable[T]], *, workers: bool = False) -> T:
+        """Open the platform, do some work with it, and close it."""
+
+        async def opened() -> T:
+            async with self.opener(self.target, workers=workers) as platform:
+                return await work(platform)
+
+        return asyncio.run(opened())
+
+
+pass_context = click.make_pass_decorator(Context)
+
+
+def run_id(text: str) -> UUID:
+    """Read a run's id; raises Stop for anything else."""
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Stop(ExitCode.USAGE, f"{text!r} is not a run's id; `proctor runs` lists them") from None

@@ -1,0 +1,112 @@
+"""Every service in one process: SQLite, the in-process bus, a runner and a judge."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from proctor_api.local import LocalApi, open_local
+from proctor_chassis.bus.inprocess import InProcessBus
+from proctor_chassis.clock import SystemClock
+from proctor_chassis.egress import Operator
+from proctor_chassis.egress.door import OutgoingDoor
+from proctor_chassis.metrics import Meters
+from proctor_chassis.secrets import Redactor, Secrets
+from proctor_contracts.agents import JudgeSettings
+from proctor_grading.regex import QuickJsRegex
+from proctor_judge.app import create_judge
+from proctor_judge.settings import JudgeServiceSettings
+from proctor_llm.registry import Models
+from proctor_llm.settings import LlmSettings
+from proctor_runner.app import create_runner
+from proctor_runner.settings import RunnerSettings
+
+__all__ = ["Booted", "boot"]
+
+POOLS = ("default", "high")
+MOST_CONVERSATIONS = 1_000  # what a run may ask for; the run's own concurrency decides
+JUDGED_AT_ONCE = 64
+GRACE_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Booted:
+    """The running platform."""
+
+    api: LocalApi
+    bus: InProcessBus
+    meters: Meters
+
+
+@asynccontextmanager
+async def boot(
+    database_url: str,
+    *,
+    env: Mapping[str, str],
+    workers: bool,
+    judge: JudgeSettings | None = None,
+    meters: Meters | None = None,
+) -> AsyncIterator[Booted]:
+    """Start the platform on a SQLite database; without workers it only answers questions.
+
+    Raises:
+        ValueError: when a setting in the environment cannot be read; the message names it.
+    """
+    async with AsyncExitStack() as closing:
+        clock = SystemClock()
+        meters = meters or Meters()
+        bus = InProcessBus(pools=POOLS, clock=clock, meters=meters)
+        redactor = Redactor()
+        settings = LlmSettings.from_environ(env)
+        door = OutgoingDoor(rules=Operator.from_environ(env, embedded=True))
+        closing.push_async_callback(door.aclose)
+        secrets = Secrets(environ=env, embedded=True, redactor=redactor)
+        models = Models(settings=settings, door=door, secrets=secrets)
+        closing.push_async_callback(models.aclose)
+        regex = QuickJsRegex()
+        thread = ThreadPoolExecutor(1, thread_name_prefix="regex")
+        closing.callback(thread.shutdown, wait=False, cancel_futures=True)
+        api = await closing.enter_async_context(
+            open_local(
+                database_url=database_url,
+                bus=bus,
+                prices=models.prices,
+                judge=judge,
+                regex=regex,
+                executor=thread,
+                clock=clock.now,
+                meters=meters,
+            )
+        )
+        closing.push_async_callback(bus.stop, grace_seconds=GRACE_SECONDS)
+        await bus.start(api.subscriptions(), api.listeners())
+        if workers:
+            name = f"embedded-{os.getpid()}"
+            runner = create_runner(
+                settings=RunnerSettings(worker_id=f"{name}-runner", concurrency=MOST_CONVERSATIONS),
+                bus=bus,
+                models=models,
+                redactor=redactor,
+                regex=regex,
+                regex_thread=thread,
+                clock=clock,
+            )
+            judging = create_judge(
+                settings=JudgeServiceSettings(worker_id=f"{name}-judge", concurrency=JUDGED_AT_ONCE),
+                bus=bus,
+                models=models,
+                redactor=redactor,
+                clock=clock,
+                rng=random.SystemRandom(),
+            )
+            for service in (runner, judging):
+                await bus.start(listeners=service.listeners())
+                await service.start()
+                closing.push_async_callback(service.stop)
+                await bus.start(service.subscriptions())
+        yield Booted(api=api, bus=bus, meters=meters)
+        await bus.pause()

@@ -1,0 +1,140 @@
+"""The `proctor` command. Its commands are imported when they are used, so that it starts at once."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import click
+from typing_extensions import override
+
+from .exits import ExitCode, Stop
+
+__all__ = ["cli", "main", "run"]
+
+_COMMANDS = {
+    "run": "Run a suite file, explain its failures, decide its gate.",
+    "validate": "Check a suite file; no model is called.",
+    "init": "Write a small suite that runs as it is.",
+    "up": "Run the whole product in this process.",
+    "serve": "Run one service against RabbitMQ and PostgreSQL.",
+    "runs": "List runs.",
+    "show": "Show the report of a run.",
+    "diff": "Compare two runs case by case.",
+    "export": "Write a run as json, junit, markdown or csv.",
+    "gate": "Decide the release gate on a run that exists.",
+    "accounts": "Create, list and limit accounts.",
+    "keys": "Create, list and revoke API keys.",
+    "migrate": "Bring the database's tables up to date.",
+}
+
+
+class _Lazy(click.Group):
+    @override
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    @override
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        found = importlib.import_module(f"proctor_cli.commands.{cmd_name}").command
+        return found if isinstance(found, click.Command) else None
+
+    @override
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in _COMMANDS:
+            from .suite.problems import suggestion  # noqa: PLC0415 - only for a typing mistake
+
+            ctx.fail(f"there is no command {args[0]!r}; {suggestion(args[0], _COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    @override
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="proctor", prog_name="proctor")
+@click.option("--server", metavar="URL", help="Use this server. [PROCTOR_SERVER]")
+@click.option("--key", metavar="KEY", help="The server's API key. [PROCTOR_API_KEY]")
+@click.option("--state", metavar="DIR", help="Folder of the embedded platform. [PROCTOR_STATE, .proctor]")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what was asked for, and what went wrong.")
+@click.option("--no-color", is_flag=True, help="No colours. [NO_COLOR]")
+@click.pass_context
+def cli(
+    ctx: click.Context, *, server: str | None, key: str | None, state: str | None, quiet: bool, no_color: bool
+) -> None:
+    """Test conversational agents the way good teams test code.
+
+    Exit codes: 0 gate passed, 1 gate failed, 2 could not decide, 3 wrong usage or an invalid suite.
+    """
+    if ctx.obj is not None:
+        return  # a caller brought its own surroundings
+    from .context import Context  # noqa: PLC0415 - `--help` and `--version` need none of it
+    from .screen import real_screen  # noqa: PLC0415 - as above
+    from .target import open_platform, target_from  # noqa: PLC0415 - as above
+
+    ctx.obj = Context(
+        env=os.environ,
+        opener=open_platform,
+        target=target_from(os.environ, server=server, key=key, state=state),
+        screen=real_screen(os.environ, quiet=quiet, no_color=no_color),
+    )
+
+
+def run(args: Sequence[str], *, obj: Any = None) -> int:
+    """Run the command and turn every ending into an exit code."""
+    try:
+        code = cli.main(args=list(args), obj=obj, prog_name="proctor", standalone_mode=False)
+        return int(code or 0)
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("stopped", err=True)
+        return ExitCode.UNDECIDED
+    except Stop as stop:
+        click.echo(f"proctor: {stop}", err=True)
+        return stop.code
+    except Exception as error:  # noqa: BLE001 - a crash must not look like a failed gate (Python would exit 1)
+        return _explained(error)
+
+
+def _explained(error: Exception) -> int:
+    from .client import PlatformRefused, PlatformUnavailable  # noqa: PLC0415 - only when something went wrong
+    from .exits import refusal_code  # noqa: PLC0415 - as above
+    from .suite.problems import SuiteInvalid  # noqa: PLC0415 - as above
+
+    match error:
+        case SuiteInvalid():
+            count = len(error.problems)
+            click.echo(f"{error}\n{count} {'problem' if count == 1 else 'problems'}", err=True)
+            return ExitCode.USAGE
+        case PlatformRefused():
+            click.echo(f"proctor: {error}", err=True)
+            for fault in error.problem.errors:
+                click.echo(f"  {fault.path}: {fault.message}", err=True)
+            return refusal_code(error)
+        case PlatformUnavailable():
+            click.echo(f"proctor: {error}", err=True)
+            return ExitCode.UNDECIDED
+        case _:
+            traceback.print_exception(error)
+            return ExitCode.UNDECIDED
+
+
+def main() -> None:
+    """Be the `proctor` command."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    sys.exit(run(sys.argv[1:]))
