@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 from collections.abc import Callable
 from typing import Protocol
 
 from proctor_chassis.clock import Clock
 from proctor_contracts.endpoint import HttpEndpoint
 from proctor_contracts.enums import Blame, Provider
-from proctor_contracts.ids import new_id
 from proctor_contracts.messages import CaseExecuted, CaseRequested
 from proctor_contracts.results import AssertionResult, CaseError
 from proctor_grading.context import GradingContext, LanguageDetector, RegexEngine
@@ -30,6 +30,14 @@ from .redaction import Redaction, redacted
 __all__ = ["Attempts", "ModelSource"]
 
 _log = logging.getLogger(__name__)
+
+
+_rng = random.Random()
+
+
+def _new_conversation() -> str:
+    """Name a conversation: new for every play, since a bot may remember what a lost worker told it."""
+    return f"{_rng.getrandbits(128):032x}"
 
 
 class ModelSource(Protocol):
@@ -59,7 +67,7 @@ class Attempts:
         clock: Clock,
         worker_id: str,
         guard_seconds: float = 1.0,
-        conversation_id: Callable[[], str] = lambda: str(new_id()),
+        conversation_id: Callable[[], str] = _new_conversation,
     ) -> None:
         """Wire it; `guard_seconds` after the deadline a call that does not keep it is cut off."""
         self._models = models
