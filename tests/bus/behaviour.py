@@ -18,6 +18,7 @@ from proctor_chassis.bus import (
     Meta,
     Permanent,
     RetryLater,
+    Subscription,
     Unroutable,
 )
 from proctor_contracts.messages import CaseExecuted
@@ -316,6 +317,28 @@ async def test_a_configured_pool_has_a_queue_before_it_has_a_runner(world: World
     depth = await bus.depth(runner_queue("gpu").name)
     assert depth is not None
     assert (depth.ready, depth.consumers) == (1, 0)
+
+
+async def test_a_runner_brings_the_queue_of_a_pool_that_only_it_was_told_of(world: World) -> None:
+    bus, got = await world.bus(), Collected()
+    await bus.start(
+        [
+            Subscription(
+                queue=runner_queue("attic"),
+                models={"case.requested.attic": CaseExecuted},
+                handler=taking(got),
+                concurrency=1,
+            )
+        ]
+    )
+    await bus.publish_raw(
+        exchange="proctor.jobs",
+        key="case.requested.attic",
+        body=executed(5).model_dump_json().encode(),
+        message_id="1",
+        correlation="1",
+    )
+    assert await got.first(1) == [5]
 
 
 async def test_a_body_over_the_limit_is_refused_and_harms_nobody(world: World) -> None:

@@ -1,7 +1,7 @@
 """Logs as events with fields: ids are bound once, secrets never get in, people and machines can read them.
 
 Code logs with the standard library: `log.info("case.played", extra={"seconds": 3})`. What is bound by
-`bind` is added to every event of the same task. structlog renders them when it is installed.
+`bind` is added to every event of the same task. structlog renders them for people when it is installed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -55,7 +55,7 @@ def configure(
     """Set the root logger up: one handler, one event a line, every event through `redact`."""
     handler = logging.StreamHandler(stream or sys.stderr)
     event = _Event(redact=redact or _as_it_is, service=service)
-    handler.setFormatter(_structlog_formatter(settings, event) or _PlainFormatter(settings, event))
+    handler.setFormatter(_Formatter(event, _renderer(settings)))
     root = logging.getLogger()
     for old in list(root.handlers):
         root.removeHandler(old)
@@ -89,40 +89,35 @@ class _Event:
         return redacted
 
 
-class _PlainFormatter(logging.Formatter):
-    """What the embedded mode shows without structlog."""
+class _Formatter(logging.Formatter):
+    """Renders the fields of an event, so that secrets are out before anything is shown."""
 
-    def __init__(self, settings: LogSettings, event: _Event) -> None:
+    def __init__(self, event: _Event, render: Callable[[dict[str, Any]], str]) -> None:
         super().__init__()
-        self._json = settings.format == "json"
         self._event = event
+        self._render = render
 
     @override
     def format(self, record: logging.LogRecord) -> str:
-        fields = self._event.fields(record)
-        if self._json:
-            return json.dumps(fields, ensure_ascii=False, default=str)
-        exception = fields.pop("exception", None)
-        head = f"{fields.pop('at')} {fields.pop('level'):<7} {fields.pop('event')}"
-        rest = " ".join(f"{name}={value}" for name, value in fields.items())
-        return "\n".join(part for part in (f"{head} {rest}".rstrip(), exception) if part)
+        return self._render(self._event.fields(record))
 
 
-def _structlog_formatter(settings: LogSettings, event: _Event) -> logging.Formatter | None:
+def _renderer(settings: LogSettings) -> Callable[[dict[str, Any]], str]:
+    if settings.format == "json":
+        return lambda fields: json.dumps(fields, ensure_ascii=False)
     try:
-        import structlog  # noqa: PLC0415 - the embedded runtime does without it
+        from structlog.dev import ConsoleRenderer  # noqa: PLC0415 - the embedded runtime does without it
     except ImportError:
-        return None
+        return _for_people
+    render = ConsoleRenderer(timestamp_key="at", colors=sys.stderr.isatty())
+    return lambda fields: str(render(None, "", fields))
 
-    def gather(_logger: object, _method: str, given: MutableMapping[str, Any]) -> Mapping[str, Any]:
-        return event.fields(given["_record"])
 
-    renderer: Any = (
-        structlog.processors.JSONRenderer(ensure_ascii=False, default=str)
-        if settings.format == "json"
-        else structlog.dev.ConsoleRenderer(timestamp_key="at", colors=sys.stderr.isatty())
-    )
-    return structlog.stdlib.ProcessorFormatter(processors=[gather, renderer])
+def _for_people(fields: dict[str, Any]) -> str:
+    exception = fields.pop("exception", None)
+    head = f"{fields.pop('at')} {fields.pop('level'):<7} {fields.pop('event')}"
+    rest = " ".join(f"{name}={value!r}" for name, value in fields.items())
+    return "\n".join(part for part in (f"{head} {rest}".rstrip(), exception) if part)
 
 
 def _plain(value: object) -> Any:

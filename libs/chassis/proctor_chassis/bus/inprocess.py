@@ -62,12 +62,9 @@ class InProcessBus:
         meters: Meters | None = None,
         ladder: Sequence[Delay] = RETRY_LADDER,
     ) -> None:
-        queues = work_queues(pools)
-        self._routes = Routes(queues)
-        self._lanes = {
-            queue.name: _Lane(queue, commands=any(bound.exchange == JOBS for bound in queue.bindings))
-            for queue in queues
-        }
+        self._lanes: dict[str, _Lane] = {}
+        self._routes = Routes(())
+        self._declare(*work_queues(pools))
         self._ears: list[Ear] = []
         self._clock = clock or SystemClock()
         self._meters = meters or Meters()
@@ -129,6 +126,9 @@ class InProcessBus:
         """Begin to consume; consumers of one queue share its messages."""
         self._ears += [Ear(listener) for listener in listeners]
         for subscription in subscriptions:
+            if subscription.queue.name not in self._lanes:
+                # A pool that only its own runner was told of.
+                self._declare(subscription.queue)
             lane = self._lanes[subscription.queue.name]
             lane.consumers.append(_Consumer(subscription, contextvars.copy_context()))
             self._pump(lane)
@@ -165,6 +165,13 @@ class InProcessBus:
         return Depth(
             len(lane.ready), sum(consumer.running for consumer in lane.consumers), len(lane.consumers)
         )
+
+    def _declare(self, *queues: Queue) -> None:
+        for queue in queues:
+            self._lanes[queue.name] = _Lane(
+                queue, commands=any(bound.exchange == JOBS for bound in queue.bindings)
+            )
+        self._routes = Routes(lane.queue for lane in self._lanes.values())
 
     def _send(self, exchange: str, delivery: Delivery) -> None:
         if not self._open:

@@ -137,6 +137,9 @@ class RabbitBus:
         for listener in listeners:
             self._consumer.listen(listener)
         for subscription in subscriptions:
+            if subscription.queue not in self._queues:
+                # A pool that only its own runner was told of.
+                self._queues += (subscription.queue,)
             self._consumer.work(subscription)
         await self._stop_opening()
         self._opening = asyncio.create_task(self._connect())
