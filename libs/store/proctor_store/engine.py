@@ -33,8 +33,8 @@ def create_engine(
     """Open an engine.
 
     Nothing relies on a PostgreSQL session, so a pooler in transaction mode may stand between:
-    `transaction_pooler` then turns prepared statements off, which cannot outlive a transaction there. SQLite runs in WAL with
-    BEGIN IMMEDIATE, so a read-then-write transaction never fails half-way.
+    `transaction_pooler` then turns prepared statements off, which cannot outlive a transaction there. SQLite
+    runs in WAL with BEGIN IMMEDIATE, so a read-then-write transaction never fails half-way.
     """
     url = async_url(url)
     if url.startswith("sqlite"):

@@ -103,6 +103,6 @@ async def _outages() -> AsyncIterator[None]:
 
 
 def _starting_or_stopping(error: DBAPIError) -> bool:
-    """Whether PostgreSQL refused because it is shutting down or starting up (class 57) or is gone (class 08)."""
+    """Whether PostgreSQL refused because it is stopping or starting (class 57) or gone (class 08)."""
     state = getattr(error.orig, "sqlstate", None) or ""
     return state.startswith(("08", "57P"))

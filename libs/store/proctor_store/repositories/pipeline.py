@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import bindparam, func, literal_column, select, update
+from sqlalchemy import Executable, bindparam, func, select, update
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
@@ -16,6 +16,18 @@ from proctor_contracts.enums import Phase
 from proctor_store.columns import Written
 from proctor_store.session import Unit
 from proctor_store.tables import Account, ResultPhase, Run, RunCase, TestResult
+
+from .pipeline_rows import (
+    LIVE,
+    RESULT_COLUMNS,
+    RUN_COLUMNS,
+    AccountRow,
+    NewPhase,
+    OutRow,
+    ResultRow,
+    RunRow,
+    WaitingRow,
+)
 
 __all__ = [
     "LIVE",
@@ -45,177 +57,89 @@ __all__ = [
 ]
 
 
-LIVE = ("pending", "running")
-
-
-@dataclass(frozen=True, slots=True)
-class AccountRow:
-    """An account under its lock."""
-
-    id: UUID
-    balance_micro: int | None
-    max_concurrent_cases: int | None
-    runs_per_minute: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class RunRow:
-    """A run under its lock, with the counters that decisions need."""
-
-    id: UUID
-    account_id: UUID
-    integration_id: UUID
-    status: str
-    trigger: str
-    mode: str
-    settings: dict[str, Any]
-    prompt_overridden: bool
-    compare_run_id: UUID | None
-    schedule_id: UUID | None
-    window: int
-    total: int
-    remaining: int
-    next_ordinal: int
-    in_flight: int
-    judging: int
-    budget_micro: int | None
-    reserved_micro: int
-    cost_micro: int
-    event_seq: int
-    agent_models: list[str]
-    judge_models: list[str]
-    started_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class ResultRow:
-    """A result with the case it plays."""
-
-    id: UUID
-    run_id: UUID
-    case_id: UUID
-    trial: int
-    ordinal: int
-    status: str
-    stage: str
-    attempt: int
-    history: list[list[Any]]
-    cost_micro: int | None
-    reserved_micro: int
-    usage: dict[str, Any] | None
-    judge_usage: dict[str, Any] | None
-    latencies: list[int] | None
-    duration_ms: int | None
-    losses: int
-    started_at: datetime | None
-    snapshot: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingRow:
-    """A result not yet let out."""
-
-    id: UUID
-    case_id: UUID
-    trial: int
-    ordinal: int
-    snapshot: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class OutRow:
-    """A result whose job is out, for the sweeper."""
-
-    id: UUID
-    run_id: UUID
-    case_id: UUID
-    trial: int
-    attempt: int
-    stage: str
-    dispatched_at: datetime | None
-    losses: int
-
-
-@dataclass(frozen=True, slots=True)
-class NewPhase:
-    """A worker's report, as it came."""
-
-    result_id: UUID
-    attempt: int
-    phase: Phase
-    run_id: UUID
-    payload: str
-
-
-_RUN = (
-    Run.id,
-    Run.account_id,
-    Run.integration_id,
-    Run.status,
-    Run.trigger,
-    Run.mode,
-    Run.settings,
-    Run.prompt_overridden,
-    Run.compare_run_id,
-    Run.schedule_id,
-    Run.window,
-    Run.total,
-    Run.remaining,
-    Run.next_ordinal,
-    Run.in_flight,
-    Run.judging,
-    Run.budget_micro,
-    Run.reserved_micro,
-    Run.cost_micro,
-    Run.event_seq,
-    Run.agent_models,
-    Run.judge_models,
-    Run.started_at,
+# Built once: the collector runs these for every batch, and building a statement costs more than running it.
+_LOCK_ACCOUNTS = (
+    select(Account.id, Account.balance_micro, Account.max_concurrent_cases, Account.runs_per_minute)
+    .where(Account.id.in_(bindparam("ids", expanding=True)))
+    .order_by(Account.id)
+    .with_for_update()
+)
+_LOCK_RUNS = (
+    select(*RUN_COLUMNS)
+    .where(Run.id.in_(bindparam("ids", expanding=True)))
+    .order_by(Run.id)
+    .with_for_update()
+)
+_SAME_CASE = (RunCase.run_id == TestResult.run_id) & (RunCase.case_id == TestResult.case_id)
+_RESULTS = (
+    select(*RESULT_COLUMNS)
+    .join(RunCase, _SAME_CASE)
+    .where(TestResult.id.in_(bindparam("ids", expanding=True)))
+)
+_WAITING = (
+    select(TestResult.id, TestResult.case_id, TestResult.trial, TestResult.ordinal, RunCase.snapshot)
+    .join(RunCase, _SAME_CASE)
+    .where(
+        TestResult.run_id == bindparam("run"),
+        TestResult.ordinal >= bindparam("from"),
+        TestResult.stage == "waiting",
+    )
+    .order_by(TestResult.ordinal)
+    .limit(bindparam("limit"))
 )
 
-_RESULT = (
-    TestResult.id,
-    TestResult.run_id,
-    TestResult.case_id,
-    TestResult.trial,
-    TestResult.ordinal,
-    TestResult.status,
-    TestResult.stage,
-    TestResult.attempt,
-    TestResult.history,
-    TestResult.cost_micro,
-    TestResult.reserved_micro,
-    TestResult.usage,
-    TestResult.judge_usage,
-    TestResult.latencies,
-    TestResult.duration_ms,
-    TestResult.losses,
-    TestResult.started_at,
-    RunCase.snapshot,
-)
+
+@cache
+def _insert_phases(dialect: str) -> Executable:
+    insert = pg_insert if dialect == "postgresql" else sqlite_insert
+    return (
+        insert(ResultPhase)
+        .on_conflict_do_nothing(index_elements=["result_id", "attempt", "phase"])
+        .returning(ResultPhase.result_id, ResultPhase.attempt, ResultPhase.phase)
+    )
+
+
+@cache
+def _save(columns: tuple[str, ...]) -> Executable:
+    table = TestResult.__table__
+    return (
+        update(TestResult)
+        .where(TestResult.id == bindparam("row_id", type_=table.c.id.type))
+        .values({name: bindparam(f"new_{name}", type_=table.c[name].type) for name in columns})
+        .execution_options(synchronize_session=False)
+    )
+
+
+@cache
+def _bump(add: tuple[str, ...], put: tuple[str, ...]) -> Executable:
+    table = Run.__table__
+    values: dict[str, Any] = {name: table.c[name] + bindparam(f"add_{name}") for name in add}
+    values |= {name: bindparam(f"put_{name}", type_=table.c[name].type) for name in put}
+    values = values or {"remaining": table.c.remaining}
+    return (
+        update(Run)
+        .where(Run.id == bindparam("row_id", type_=table.c.id.type))
+        .values(values)
+        .returning(Run.remaining)
+    )
 
 
 async def lock_accounts(unit: Unit, ids: Iterable[UUID]) -> dict[UUID, AccountRow]:
     """Lock accounts in id order, always before their runs."""
-    query = (
-        select(Account.id, Account.balance_micro, Account.max_concurrent_cases, Account.runs_per_minute)
-        .where(Account.id.in_(sorted(set(ids))))
-        .order_by(Account.id)
-        .with_for_update()
-    )
-    return {row[0]: AccountRow(*row) for row in await unit.connection.execute(query)}
+    rows = await unit.connection.execute(_LOCK_ACCOUNTS, {"ids": sorted(set(ids))})
+    return {row[0]: AccountRow(*row) for row in rows}
 
 
 async def owners(unit: Unit, run_ids: Iterable[UUID]) -> dict[UUID, UUID]:
     """Find whose runs these are: run id to account id."""
     query = select(Run.id, Run.account_id).where(Run.id.in_(sorted(set(run_ids))))
-    return {run: account for run, account in await unit.connection.execute(query)}
+    return {row[0]: row[1] for row in await unit.connection.execute(query)}
 
 
 async def lock_runs(unit: Unit, ids: Iterable[UUID]) -> dict[UUID, RunRow]:
     """Lock runs in id order."""
-    query = select(*_RUN).where(Run.id.in_(sorted(set(ids)))).order_by(Run.id).with_for_update()
-    return {row[0]: RunRow(*row) for row in await unit.connection.execute(query)}
+    rows = await unit.connection.execute(_LOCK_RUNS, {"ids": sorted(set(ids))})
+    return {row[0]: RunRow(*row) for row in rows}
 
 
 async def running_runs(unit: Unit, account_ids: Iterable[UUID]) -> set[UUID]:
@@ -237,15 +161,9 @@ async def in_flight_by_account(unit: Unit, account_ids: Iterable[UUID]) -> dict[
 
 
 async def insert_phases(unit: Unit, phases: Sequence[NewPhase]) -> set[tuple[UUID, int, Phase]]:
-    """Record reports; returns the keys that were new. A duplicate, in the batch or before, changes nothing."""
+    """Record reports; returns the keys that were new. A duplicate changes nothing."""
     if not phases:
         return set()
-    insert = pg_insert if unit.dialect == "postgresql" else sqlite_insert
-    statement = (
-        insert(ResultPhase)
-        .on_conflict_do_nothing(index_elements=["result_id", "attempt", "phase"])
-        .returning(ResultPhase.result_id, ResultPhase.attempt, ResultPhase.phase)
-    )
     rows = [
         {
             "result_id": p.result_id,
@@ -256,17 +174,16 @@ async def insert_phases(unit: Unit, phases: Sequence[NewPhase]) -> set[tuple[UUI
         }
         for p in phases
     ]
-    return {(row[0], row[1], Phase(row[2])) for row in await unit.connection.execute(statement, rows)}
+    return {
+        (row[0], row[1], Phase(row[2]))
+        for row in await unit.connection.execute(_insert_phases(unit.dialect), rows)
+    }
 
 
 async def results_by_id(unit: Unit, ids: Iterable[UUID]) -> dict[UUID, ResultRow]:
     """Read results with their case snapshots."""
-    query = (
-        select(*_RESULT)
-        .join(RunCase, (RunCase.run_id == TestResult.run_id) & (RunCase.case_id == TestResult.case_id))
-        .where(TestResult.id.in_(sorted(set(ids))))
-    )
-    return {row[0]: ResultRow(*row) for row in await unit.connection.execute(query)}
+    rows = await unit.connection.execute(_RESULTS, {"ids": sorted(set(ids))})
+    return {row[0]: ResultRow(*row) for row in rows}
 
 
 async def result_of_job(unit: Unit, run_id: UUID, case_id: UUID, trial: int) -> tuple[UUID, int, str] | None:
@@ -295,14 +212,8 @@ async def executed_payloads(
 
 async def waiting_results(unit: Unit, run_id: UUID, *, from_ordinal: int, limit: int) -> Sequence[WaitingRow]:
     """Read the next results to let out, in order."""
-    query = (
-        select(TestResult.id, TestResult.case_id, TestResult.trial, TestResult.ordinal, RunCase.snapshot)
-        .join(RunCase, (RunCase.run_id == TestResult.run_id) & (RunCase.case_id == TestResult.case_id))
-        .where(TestResult.run_id == run_id, TestResult.ordinal >= from_ordinal, TestResult.stage == "waiting")
-        .order_by(TestResult.ordinal)
-        .limit(limit)
-    )
-    return [WaitingRow(*row) for row in await unit.connection.execute(query)]
+    rows = await unit.connection.execute(_WAITING, {"run": run_id, "from": from_ordinal, "limit": limit})
+    return [WaitingRow(*row) for row in rows]
 
 
 async def save_results(unit: Unit, changes: Sequence[Mapping[str, Any]]) -> None:
@@ -313,26 +224,18 @@ async def save_results(unit: Unit, changes: Sequence[Mapping[str, Any]]) -> None
         by_columns.setdefault(columns, []).append(
             {"row_id": change["id"], **{f"new_{name}": change[name] for name in columns}}
         )
-    table = TestResult.__table__
     for columns, rows in by_columns.items():
-        statement = (
-            update(TestResult)
-            .where(TestResult.id == bindparam("row_id", type_=table.c.id.type))
-            .values({name: bindparam(f"new_{name}", type_=table.c[name].type) for name in columns})
-            .execution_options(synchronize_session=False)
-        )
-        await unit.connection.execute(statement, rows)
+        await unit.connection.execute(_save(columns), rows)
 
 
 async def bump_run(unit: Unit, run_id: UUID, *, add: Mapping[str, int], put: Mapping[str, Any]) -> int:
     """Add to counters and put values; returns what remains."""
-    table = Run.__table__
-    values: dict[str, Any] = {name: table.c[name] + delta for name, delta in add.items() if delta}
-    values |= put
-    if not values:
-        values = {"remaining": literal_column("remaining")}
-    statement = update(Run).where(Run.id == run_id).values(values).returning(Run.remaining)
-    return (await unit.connection.execute(statement)).scalar_one()
+    deltas = {name: delta for name, delta in add.items() if delta}
+    statement = _bump(tuple(sorted(deltas)), tuple(sorted(put)))
+    values = {"row_id": run_id} | {f"add_{name}": delta for name, delta in deltas.items()}
+    values |= {f"put_{name}": value for name, value in put.items()}
+    remaining: int = (await unit.connection.execute(statement, values)).scalar_one()
+    return remaining
 
 
 async def finish_run(unit: Unit, run_id: UUID, *, values: Mapping[str, Any]) -> bool:

@@ -102,7 +102,10 @@ async def case_ids(unit: Unit, run_id: UUID) -> list[UUID]:
 async def snapshots(
     unit: Unit, run_id: UUID, *, statuses: Iterable[str] | None
 ) -> Sequence[tuple[dict[str, Any], str]]:
-    """The cases of a run as they were, with their search text, in order; `statuses` keeps those with such a result."""
+    """The cases of a run as they were, with their search text, in order.
+
+    `statuses` keeps those with such a result.
+    """
     query = (
         select(RunCase.snapshot, RunCase.search_text, func.min(TestResult.ordinal).label("first"))
         .join(TestResult, (TestResult.run_id == RunCase.run_id) & (TestResult.case_id == RunCase.case_id))

@@ -141,7 +141,6 @@ class TestResult(Base):
     reserved_micro: Mapped[int] = mapped_column(BigInteger, default=0)
     usage: Mapped[Any] = mapped_column(JsonText, nullable=True)
     judge_usage: Mapped[Any] = mapped_column(JsonText, nullable=True)
-    judge_cost_micro: Mapped[int | None] = mapped_column(BigInteger, default=0)
     latencies: Mapped[Any] = mapped_column(JsonText, nullable=True)
     duration_ms: Mapped[int | None] = mapped_column(BigInteger)
     losses: Mapped[int] = mapped_column(Integer, default=0)

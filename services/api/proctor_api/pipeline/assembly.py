@@ -92,6 +92,7 @@ class Pipeline:
             wake=self.relay.wake,
             hint=self._hint,
             meters=meters,
+            direct=self._send_directly if alone else None,
         )
         self.collector = Collector(database=database, settler=self.settler, clock=clock)
         self.sweeper = Sweeper(
@@ -160,7 +161,17 @@ class Pipeline:
         for (service, pool), count in self.workers.counts().items():
             self._meters.workers.set(count, service=service, pool=pool)
 
-    async def _publish(self, message: outbox.Waiting) -> None:
+    def _send_directly(self, jobs: Sequence[outbox.Outgoing]) -> None:
+        self._spawn(self._send_all(jobs))
+
+    async def _send_all(self, jobs: Sequence[outbox.Outgoing]) -> None:
+        for job in jobs:
+            try:
+                await self._publish(job)
+            except Undeliverable as error:
+                await self.collector.undeliverable(job, str(error))
+
+    async def _publish(self, message: outbox.Outgoing) -> None:
         try:
             await self._bus.publish_raw(
                 exchange=message.exchange,

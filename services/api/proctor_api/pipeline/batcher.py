@@ -17,9 +17,9 @@ MAX_ITEMS = 200
 class Batcher(Generic[T]):
     """Collects items while a batch is being written and writes them as the next one.
 
-    No timer: an item that arrives alone is written at once, and under load batches grow by themselves. When a batch
-    fails for a reason other than `shared` errors (which concern every item alike, such as a database that is away),
-    its items are written one by one, so that a poisonous item fails alone.
+    No timer: an item that arrives alone is written at once, and under load batches grow by themselves. When a
+    batch fails for a reason other than `shared` errors (which concern every item alike, such as a database that
+    is away), its items are written one by one, so that a poisonous item fails alone.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Batcher(Generic[T]):
             done.cancel()
 
     async def add(self, item: T) -> None:
-        """Write an item with whatever else is waiting; returns once it is durable, raises what its write raised."""
+        """Write an item with what else is waiting; returns once it is durable, raises what its write raised."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, done))
         self._arrived.set()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from proctor_chassis.bus.port import DeadLetter, Meta, RetryLater
-from proctor_store.repositories.outbox import Waiting
+from proctor_store.repositories.outbox import Outgoing
 from proctor_store.session import Database, StoreUnavailable
 
 from .batch import Report
@@ -58,7 +58,7 @@ class Collector:
         if (loss := dead_letter_loss(letter)) is not None:
             await self._lost(loss)
 
-    async def undeliverable(self, message: Waiting, reason: str) -> None:
+    async def undeliverable(self, message: Outgoing, reason: str) -> None:
         """End the case of a job that the broker will never take."""
         log.error(
             "undeliverable", extra={"key": message.key, "message_id": message.message_id, "reason": reason}

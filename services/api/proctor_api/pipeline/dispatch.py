@@ -1,4 +1,4 @@
-"""Windowed dispatch: how many cases may leave, and letting them leave in the transaction that freed the slot."""
+"""Windowed dispatch: how many cases may leave, and letting them out in the transaction that freed the slot."""
 
 from __future__ import annotations
 
@@ -60,7 +60,8 @@ class Dispatcher:
     ) -> int:
         """Fill a run's window; returns how many cases left.
 
-        `allowance` is what the account may still have in flight. Without money the waiting results end in `error`.
+        `allowance` is what the account may still have in flight. Without money the waiting results end in
+        `error`.
         """
         if run.next_ordinal >= run.row.total or not run.live:
             return 0

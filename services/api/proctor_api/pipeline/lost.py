@@ -12,7 +12,7 @@ from proctor_contracts.messages import CaseExecuted, CaseJudged
 from proctor_contracts.results import CaseError
 from proctor_contracts.topology import COLLECTOR_RESULTS, JUDGE_CASES
 from proctor_store.repositories import pipeline
-from proctor_store.repositories.outbox import Waiting
+from proctor_store.repositories.outbox import Outgoing
 from proctor_store.session import Unit
 
 from .batch import Report
@@ -51,7 +51,7 @@ def dead_letter_loss(letter: DeadLetter) -> Loss | None:
     )
 
 
-def undeliverable_loss(message: Waiting, reason: str) -> Loss | None:
+def undeliverable_loss(message: Outgoing, reason: str) -> Loss | None:
     """Read what a message that the broker refused was about; None when it is not a case's."""
     error = CaseError(
         code="undeliverable",

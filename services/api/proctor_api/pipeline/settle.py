@@ -12,6 +12,7 @@ from proctor_contracts.cases import CaseSnapshot
 from proctor_contracts.enums import Phase
 from proctor_contracts.messages import CaseExecuted, CaseJudged, LiveHint
 from proctor_contracts.run_settings import RunSettings
+from proctor_contracts.topology import JOBS
 from proctor_llm.prices import Prices
 from proctor_store.repositories import events, outbox, pipeline
 from proctor_store.session import Unit
@@ -50,8 +51,9 @@ class Held:
 class Settler:
     """Applies reports to runs.
 
-    Locks are taken on accounts, then runs, each in id order, so that replicas never wait for each other in a circle.
-    `wake` tells the relay that messages wait; `hint` tells live listeners how far a run's events go.
+    Locks are taken on accounts, then runs, each in id order, so that replicas never wait for each other in a
+    circle. `wake` tells the relay that messages wait; `hint` tells live listeners how far a run's events go. `direct`
+    sends jobs past the outbox: for a process that is alone, whose rows say at the next start what is outstanding.
     """
 
     def __init__(
@@ -63,7 +65,9 @@ class Settler:
         wake: Callable[[], None],
         hint: Callable[[Sequence[LiveHint]], None],
         meters: Meters,
+        direct: Callable[[Sequence[outbox.Outgoing]], None] | None = None,
     ) -> None:
+        self._direct = direct
         self._dispatcher = dispatcher
         self.prices = prices
         self._clock = clock
@@ -132,12 +136,18 @@ class Settler:
         await self._fill(unit, held)
         await pipeline.save_results(unit, [r.saved() for r in held.results.values() if r.change])
         sent = 0
+        jobs: list[outbox.Outgoing] = []
         for run in held.runs.values():
             if not run.live:
                 continue
+            if self._direct is not None and run.outgoing:
+                run.started(held.now)
             if await pipeline.bump_run(unit, run.row.id, add=run.add, put=run.put) == 0:
                 await complete(unit, run, now=held.now, status=run.ending)
             await events.append(unit, run.events, now=held.now)
+            if self._direct is not None:
+                jobs += [message for message in run.outgoing if message.exchange == JOBS.name]
+                run.outgoing = [message for message in run.outgoing if message.exchange != JOBS.name]
             sent += await outbox.add(unit, run.outgoing, now=held.now)
         for account_id in held.accounts:
             charged = sum(r.charged for r in held.runs.values() if r.row.account_id == account_id)
@@ -145,6 +155,8 @@ class Settler:
         hints = [LiveHint(run_id=r.row.id, seq=r.events[-1].seq) for r in held.runs.values() if r.events]
         if sent:
             unit.after_commit(self._wake)
+        if jobs and (direct := self._direct) is not None:
+            unit.after_commit(lambda: direct(jobs))
         if hints:
             unit.after_commit(lambda: self._hint(hints))
 

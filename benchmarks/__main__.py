@@ -1,0 +1,109 @@
+"""`python -m benchmarks [embedded|real]`: every figure beside the bare loop of the same run.
+
+Whole processes are timed, start-up included; each line is the median of `--rounds` paired runs after a warm-up. The
+machine's speed drifts, so the ratio is what to read. Bars and aims are printed, never enforced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.measure import Figure, medians, run, stub
+from benchmarks.work import write_suite
+
+PROCTOR = shutil.which("proctor", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One line of the table."""
+
+    name: str
+    count: int
+    concurrency: int
+    bar: str
+    judge: bool = False
+    provider: str = "http"
+    floor: str = "raw"
+
+
+SCENARIOS = (
+    Scenario("1 case", 1, 1, "wall <= 1.2 s, aim 0.8 s"),
+    Scenario("200 cases, c50", 200, 50, "wall <= 1.9 s, aim 1.2 s"),
+    Scenario("2,000 cases, c50", 2_000, 50, "wall <= 5.0 s, aim 3.2 s"),
+    Scenario("2,000 cases, c200", 2_000, 200, ">= 450 cases/s, aim 800"),
+    Scenario("2,000 cases + judge, c50", 2_000, 50, "aim: as the peers' README says", judge=True),
+    Scenario("2,000 cases, openai SDK, c50", 2_000, 50, "<= 1.3x its SDK's loop, aim 0.7x", provider="openai", floor="openai"),
+    Scenario("10,000 cases, c200", 10_000, 200, "CPU a case <= 1.1x of 2,000; peak <= 180 MB, aim 110 MB"),
+)
+
+
+def once(scenario: Scenario, url: str, folder: Path) -> tuple[Figure, Figure]:
+    """Run Proctor and the bare loop once, one after the other."""
+    suite = folder / "suite.json"
+    write_suite(
+        suite,
+        url=url,
+        count=scenario.count,
+        concurrency=scenario.concurrency,
+        judge=scenario.judge,
+        provider=scenario.provider,
+    )
+    shutil.rmtree(folder / ".proctor", ignore_errors=True)
+    if PROCTOR is None:
+        raise SystemExit("there is no proctor command beside this Python; run make setup")
+    environment = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "bench", "NO_COLOR": "1"}
+    ours = run([PROCTOR, "run", str(suite), "--quiet"], cwd=folder, env=environment)
+    loop = [sys.executable, "-m", "benchmarks.floor", scenario.floor, url]
+    floor = run([*loop, str(scenario.count), str(scenario.concurrency), "01"[scenario.judge]], cwd=ROOT)
+    return ours, floor
+
+
+def embedded(*, rounds: int, only: str | None) -> None:
+    """Print the table of the embedded mode."""
+    print(f"{'embedded, 50 ms a model call':31}{'wall s':>8}{'floor':>8}{'ratio':>7}{'cases/s':>9}", end="")
+    print(f"{'CPU ms':>8}{'net':>7}{'peak MB':>9}  bar")
+    start: Figure | None = None
+    for scenario in SCENARIOS:
+        if only is not None and only not in scenario.name:
+            continue
+        with stub(50) as url, tempfile.TemporaryDirectory() as folder:
+            pairs = [once(scenario, url, Path(folder)) for _ in range(rounds + 1)][1:]
+        ours, floor = medians([pair[0] for pair in pairs]), medians([pair[1] for pair in pairs])
+        if scenario.count == 1:
+            start = ours
+        # What the start costs is taken off, as for the peers: net = (CPU - CPU of one case) / cases.
+        net = "" if start is None or scenario.count == 1 else f"{(ours.cpu - start.cpu) / scenario.count * 1000:.2f}"
+        print(
+            f"{scenario.name:31}{ours.wall:8.2f}{floor.wall:8.2f}{ours.wall / floor.wall:7.2f}"
+            f"{scenario.count / ours.wall:9.0f}{ours.cpu / scenario.count * 1000:8.2f}{net:>7}{ours.peak_mb:9.0f}"
+            f"  {scenario.bar}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("what", nargs="?", choices=["all", "embedded", "real"], default="all")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", help="only the lines whose name holds this text")
+    parser.add_argument("--cases", type=int, default=10_000, help="cases of the real mode")
+    chosen = parser.parse_args()
+    if chosen.what in {"all", "embedded"}:
+        embedded(rounds=chosen.rounds, only=chosen.only)
+    if chosen.what in {"all", "real"}:
+        from benchmarks.real import real  # noqa: PLC0415 - needs the server extras
+
+        real(count=chosen.cases)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""A stub of the OpenAI chat endpoint for load: every reply is a pure function of the request.
+
+    python -m benchmarks.stub_model --latency-ms 50
+
+Prints its URL, then serves until it is told to stop. A forced tool gets a verdict with the nonce that the prompt
+asks for; anything else an echo of the last user message with a digest of it. `GET /seen` counts the requests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import re
+import sys
+import time
+from typing import Any
+
+__all__ = ["serve"]
+
+NONCE = re.compile(rb'<transcript id=\\"([A-Z2-7]{8})\\">')
+
+
+def reply(body: bytes) -> bytes:
+    """Answer one chat request."""
+    if b'"tool_choice"' in body and (nonce := NONCE.search(body)):
+        arguments = {
+            "evidence": [],
+            "reasoning": "The answer names the order.",
+            "basis": "missing",
+            "injection_attempt": False,
+            "verdict": "pass",
+            "nonce": nonce[1].decode(),
+        }
+        call = {"id": "call_1", "type": "function", "function": {"name": "grade", "arguments": json.dumps(arguments)}}
+        return _completion({"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls")
+    question = json.loads(body)["messages"][-1]["content"]
+    digest = hashlib.blake2s(question.encode(), digest_size=4).hexdigest()
+    return _completion({"role": "assistant", "content": f"Echo: {question} [ref:{digest}]"}, "stop")
+
+
+def _completion(message: dict[str, Any], finish: str) -> bytes:
+    return json.dumps(
+        {
+            "id": "chatcmpl-1",
+            "object": "chat.completion",
+            "created": 1_700_000_000,
+            "model": "gpt-4o-mini",
+            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+            "usage": {"prompt_tokens": 20, "completion_tokens": 20, "total_tokens": 40},
+        }
+    ).encode()
+
+
+class _Connection(asyncio.Protocol):
+    """HTTP/1.1 with keep-alive and Content-Length, which is all that the clients here speak."""
+
+    def __init__(self, latency: float, seen: list[float]) -> None:
+        self._latency = latency
+        self._seen = seen
+        self._buffer = b""
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep the transport."""
+        self._transport = transport  # type: ignore[assignment]  # a server's transports can write
+
+    def data_received(self, data: bytes) -> None:
+        """Answer every whole request in the buffer, each after the latency."""
+        self._buffer += data
+        while (end := self._buffer.find(b"\r\n\r\n")) >= 0:
+            head = self._buffer[:end].lower()
+            at = head.find(b"content-length:")
+            length = int(head[at + 15 : (head + b"\r\n").index(b"\r\n", at)]) if at >= 0 else 0
+            if len(self._buffer) < end + 4 + length:
+                return
+            body, self._buffer = self._buffer[end + 4 : end + 4 + length], self._buffer[end + 4 + length :]
+            if head.startswith(b"get /seen"):
+                first = self._seen[0] if self._seen else 0
+                self._write(json.dumps({"seen": len(self._seen), "first": first}).encode())
+            elif head.startswith(b"post /reset"):
+                self._seen.clear()
+                self._write(b"{}")
+            else:
+                self._seen.append(time.time())
+                asyncio.get_running_loop().call_later(self._latency, self._write, reply(body))
+
+    def _write(self, body: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(
+                b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s"
+                % (len(body), body)
+            )
+
+
+async def serve(latency_ms: float) -> None:
+    """Serve on a free port of loopback until cancelled."""
+    seen: list[float] = []
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: _Connection(latency_ms / 1000, seen), "127.0.0.1", 0, backlog=2048)
+    sys.stdout.write(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}\n")
+    sys.stdout.flush()
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--latency-ms", type=float, default=50)
+    asyncio.run(serve(parser.parse_args().latency_ms))
