@@ -20,7 +20,6 @@ from proctor_api.pipeline.settle import Settler
 from proctor_api.probes import Probes
 from proctor_api.usecases.accounts import AccountLimits
 from proctor_api.wiring import Services, build_services
-from proctor_chassis.bus.port import Depth
 from proctor_chassis.metrics import Meters, prometheus_meters
 from proctor_contracts.enums import KeyKind
 from proctor_contracts.schemas.integrations import KeyCreate
@@ -55,9 +54,6 @@ class QuietBus:
     def __init__(self) -> None:
         self.connected = True
         self.sent: list[object] = []
-
-    async def depth(self, queue: str) -> Depth | None:
-        return Depth(ready=len(queue), unacked=None, consumers=0)
 
     async def announce(self, message: object) -> None:
         self.sent.append(message)
@@ -182,7 +178,9 @@ async def services(
 
 @pytest_asyncio.fixture
 async def api(services: Services, database: Database, bus: QuietBus) -> AsyncIterator[Api]:
-    probes = Probes(database=database, bus=bus, pools=("default",), prometheus=prometheus_meters())
+    counted = prometheus_meters()
+    assert counted is not None
+    probes = Probes(database=database, bus=bus, expose=counted.expose)
     app = create_app(services, probes, heartbeat_seconds=0.01)
     transport = httpx.ASGITransport(app=app)
     caller, key = await new_account(services, "acme")

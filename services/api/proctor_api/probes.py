@@ -3,60 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
-from proctor_chassis.bus.port import Depth
-from proctor_chassis.metrics import PrometheusMeters
-from proctor_contracts.topology import COLLECTOR_RESULTS, DEAD_LETTERS, JUDGE_CASES, runner_queue
 from proctor_store.repositories import outbox
 from proctor_store.session import Database, StoreUnavailable
 
-__all__ = ["OUTBOX_LIMIT", "Probes", "WatchedBus"]
+__all__ = ["OUTBOX_LIMIT", "Probes"]
 
 OUTBOX_LIMIT = 50_000
 PATIENCE_SECONDS = 2.0
+_log = logging.getLogger(__name__)
 
 
-class WatchedBus(Protocol):
-    """What is looked at of the bus."""
-
+class _Watched(Protocol):
     @property
-    def connected(self) -> bool:
-        """Whether messages can be sent and received now."""
-        ...
-
-    async def depth(self, queue: str) -> Depth | None:
-        """Look at a queue; None when it does not exist or the broker is away."""
-        ...
+    def connected(self) -> bool: ...
 
 
 class Probes:
     """Looks at the database, the broker and the outbox.
 
     A missing broker only delays, so it makes the API unready only once the outbox holds over 50,000 messages.
-    `workers` counts living workers by service and pool.
+    `observe` brings gauges up to date before `expose` writes everything that is counted.
     """
 
     def __init__(
         self,
         *,
         database: Database,
-        bus: WatchedBus,
-        pools: Sequence[str],
-        prometheus: PrometheusMeters | None = None,
-        workers: Callable[[], Mapping[tuple[str, str], int]] = dict,
+        bus: _Watched,
+        observe: Callable[[], Awaitable[None]] | None = None,
+        expose: Callable[[], bytes] | None = None,
     ) -> None:
         self._database = database
         self._bus = bus
-        self._queues = [
-            COLLECTOR_RESULTS.name,
-            JUDGE_CASES.name,
-            DEAD_LETTERS.name,
-            *(runner_queue(pool).name for pool in pools),
-        ]
-        self._prometheus = prometheus
-        self._workers = workers
+        self._observe = observe
+        self._expose = expose
 
     async def readiness(self) -> tuple[bool, dict[str, Any]]:
         """Whether to send requests here, and how each part is."""
@@ -69,24 +53,19 @@ class Probes:
         }
         if waiting is not None:
             facts["outbox"] = waiting
-        if self._bus.connected:
-            facts["queues"] = {name: depth.ready for name, depth in (await self._depths()).items()}
         return ready, facts
 
     async def metrics(self) -> bytes:
-        """Look the gauges up and show everything; empty where nothing is counted."""
-        if self._prometheus is None:
+        """Everything that is counted; gauges keep their last value while what they look at is away."""
+        if self._expose is None:
             return b""
-        meters = self._prometheus.meters
-        waiting = await self._outbox()
-        if waiting is not None:
-            meters.outbox_rows.set(waiting)
-        if self._bus.connected:
-            for name, depth in (await self._depths()).items():
-                meters.queue_ready.set(depth.ready, queue=name)
-        for (service, pool), count in self._workers().items():
-            meters.workers.set(count, service=service, pool=pool)
-        return self._prometheus.expose()
+        if self._observe is not None:
+            try:
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    await self._observe()
+            except (StoreUnavailable, TimeoutError) as error:
+                _log.debug("gauges_not_refreshed", extra={"reason": str(error)})
+        return self._expose()
 
     async def _outbox(self) -> int | None:
         try:
@@ -94,15 +73,3 @@ class Probes:
                 return await outbox.count(unit)
         except (StoreUnavailable, TimeoutError):
             return None
-
-    async def _depths(self) -> dict[str, Depth]:
-        found: dict[str, Depth] = {}
-        try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                for name in self._queues:
-                    depth = await self._bus.depth(name)
-                    if depth is not None:
-                        found[name] = depth
-        except TimeoutError:
-            pass
-        return found
