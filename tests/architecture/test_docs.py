@@ -46,6 +46,12 @@ def test_every_documented_variable_is_read_somewhere() -> None:
     assert set(VARIABLE.findall(operations())) - known == set()
 
 
+def test_every_variable_that_is_read_is_documented() -> None:
+    read = set(VARIABLE.findall("\n".join(path.read_text() for path in python_files("libs", "services"))))
+    placeholders = {"PROCTOR_SECRET_NAME"}
+    assert read - set(VARIABLE.findall(operations())) - FAMILIES - placeholders == set()
+
+
 def test_every_documented_metric_is_counted_somewhere() -> None:
     text = sources()
     documented = {name.removesuffix("_total") for name in METRIC.findall(operations())}
