@@ -1,7 +1,7 @@
 """`python -m benchmarks [embedded|real]`: every figure beside the bare loop of the same run.
 
-Whole processes are timed, start-up included; each line is the median of `--rounds` paired runs after a warm-up. The
-machine's speed drifts, so the ratio is what to read. Bars and aims are printed, never enforced.
+Whole processes are timed, start-up included; each line is the median of `--rounds` paired runs after a
+warm-up. The machine's speed drifts, so the ratio is what to read. Bars and aims are printed, never enforced.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from pathlib import Path
 from benchmarks.measure import Figure, medians, run, stub
 from benchmarks.work import write_suite
 
-PROCTOR = shutil.which("proctor", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+PROCTOR = shutil.which(
+    "proctor", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+)
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -40,7 +42,14 @@ SCENARIOS = (
     Scenario("2,000 cases, c50", 2_000, 50, "wall <= 5.0 s, aim 3.2 s"),
     Scenario("2,000 cases, c200", 2_000, 200, ">= 450 cases/s, aim 800"),
     Scenario("2,000 cases + judge, c50", 2_000, 50, "aim: as the peers' README says", judge=True),
-    Scenario("2,000 cases, openai SDK, c50", 2_000, 50, "<= 1.3x its SDK's loop, aim 0.7x", provider="openai", floor="openai"),
+    Scenario(
+        "2,000 cases, openai SDK, c50",
+        2_000,
+        50,
+        "<= 1.3x its SDK's loop, aim 0.7x",
+        provider="openai",
+        floor="openai",
+    ),
     Scenario("10,000 cases, c200", 10_000, 200, "CPU a case <= 1.1x of 2,000; peak <= 180 MB, aim 110 MB"),
 )
 
@@ -80,7 +89,11 @@ def embedded(*, rounds: int, only: str | None) -> None:
         if scenario.count == 1:
             start = ours
         # What the start costs is taken off, as for the peers: net = (CPU - CPU of one case) / cases.
-        net = "" if start is None or scenario.count == 1 else f"{(ours.cpu - start.cpu) / scenario.count * 1000:.2f}"
+        net = (
+            ""
+            if start is None or scenario.count == 1
+            else f"{(ours.cpu - start.cpu) / scenario.count * 1000:.2f}"
+        )
         print(
             f"{scenario.name:31}{ours.wall:8.2f}{floor.wall:8.2f}{ours.wall / floor.wall:7.2f}"
             f"{scenario.count / ours.wall:9.0f}{ours.cpu / scenario.count * 1000:8.2f}{net:>7}{ours.peak_mb:9.0f}"

@@ -1,6 +1,6 @@
 """The bare loop: the same calls and checks with nothing around them, as the lower bound of any tool.
 
-    python -m benchmarks.floor raw|openai URL COUNT CONCURRENCY JUDGE(0|1)
+python -m benchmarks.floor raw|openai URL COUNT CONCURRENCY JUDGE(0|1)
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def raw(url: str) -> Ask:
         body = json.dumps({"model": "gpt-4o-mini", "messages": messages}).encode()
         reader, writer = idle.pop() if idle else await asyncio.open_connection(host, int(port))
         writer.write(
-            b"POST /v1/chat/completions HTTP/1.1\r\nhost: stub\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+            b"POST /v1/chat/completions HTTP/1.1\r\nhost: stub\r\ncontent-length: %d\r\n\r\n%s"
+            % (len(body), body)
         )
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
         at = head.index(b"content-length:") + 15

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-__all__ = ["Figure", "medians", "run", "stub"]
+__all__ = ["Figure", "medians", "run", "stub", "tree_mb"]
 
 SAMPLE_SECONDS = 0.02
 
@@ -27,7 +27,7 @@ class Figure:
     peak_mb: float
 
 
-def _tree_mb(root: int) -> float:
+def tree_mb(root: int) -> float:
     """The resident memory of a process and its children (Linux)."""
     total, todo = 0, [root]
     while todo:
@@ -61,7 +61,7 @@ def run(
     def watch() -> None:
         nonlocal peak
         while not done.wait(SAMPLE_SECONDS):
-            peak = max(peak, _tree_mb(process.pid))
+            peak = max(peak, tree_mb(process.pid))
 
     watcher = threading.Thread(target=watch)
     watcher.start()

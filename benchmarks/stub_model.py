@@ -2,8 +2,9 @@
 
     python -m benchmarks.stub_model --latency-ms 50
 
-Prints its URL, then serves until it is told to stop. A forced tool gets a verdict with the nonce that the prompt
-asks for; anything else an echo of the last user message with a digest of it. `GET /seen` counts the requests.
+Prints its URL, then serves until it is told to stop. A forced tool gets a verdict with the nonce that the
+prompt asks for; anything else an echo of the last user message with a digest of it. `GET /seen` counts the
+requests.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import sys
 import time
 from typing import Any
 
+from typing_extensions import override
+
 __all__ = ["serve"]
 
 NONCE = re.compile(rb'<transcript id=\\"([A-Z2-7]{8})\\">')
@@ -25,7 +28,7 @@ NONCE = re.compile(rb'<transcript id=\\"([A-Z2-7]{8})\\">')
 def reply(body: bytes) -> bytes:
     """Answer one chat request."""
     if b'"tool_choice"' in body and (nonce := NONCE.search(body)):
-        arguments = {
+        arguments: dict[str, Any] = {
             "evidence": [],
             "reasoning": "The answer names the order.",
             "basis": "missing",
@@ -33,7 +36,11 @@ def reply(body: bytes) -> bytes:
             "verdict": "pass",
             "nonce": nonce[1].decode(),
         }
-        call = {"id": "call_1", "type": "function", "function": {"name": "grade", "arguments": json.dumps(arguments)}}
+        call = {
+            "id": "call_1",
+            "type": "function",
+            "function": {"name": "grade", "arguments": json.dumps(arguments)},
+        }
         return _completion({"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls")
     question = json.loads(body)["messages"][-1]["content"]
     digest = hashlib.blake2s(question.encode(), digest_size=4).hexdigest()
@@ -62,10 +69,12 @@ class _Connection(asyncio.Protocol):
         self._buffer = b""
         self._transport: asyncio.Transport | None = None
 
+    @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the transport."""
         self._transport = transport  # type: ignore[assignment]  # a server's transports can write
 
+    @override
     def data_received(self, data: bytes) -> None:
         """Answer every whole request in the buffer, each after the latency."""
         self._buffer += data
@@ -98,7 +107,9 @@ async def serve(latency_ms: float) -> None:
     """Serve on a free port of loopback until cancelled."""
     seen: list[float] = []
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: _Connection(latency_ms / 1000, seen), "127.0.0.1", 0, backlog=2048)
+    server = await loop.create_server(
+        lambda: _Connection(latency_ms / 1000, seen), "127.0.0.1", 0, backlog=2048
+    )
     sys.stdout.write(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
     await server.serve_forever()

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["REGEX", "question", "order", "write_suite"]
+__all__ = ["REGEX", "order", "question", "write_suite"]
 
 REGEX = r"\[ref:[0-9a-f]{8}\]"
 RUBRIC = "The answer names the order that the customer asked about."
