@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable
 from uuid import UUID
 
 import pytest
@@ -204,6 +205,32 @@ async def test_a_handler_past_its_timeout_has_failed(world: World) -> None:
     [letter] = await dead.first(1)
     assert letter.reason == "retries_exhausted"
     assert cancelled.items == ["yes"]
+
+
+async def test_a_cancellation_that_leaks_out_of_a_handler_is_a_failure(world: World) -> None:
+    bus, dead = await world.bus(), Collected()
+
+    async def handler(_message: CaseExecuted, _meta: Meta) -> None:
+        inner = asyncio.create_task(asyncio.Event().wait())
+        inner.cancel()
+        await inner
+
+    await bus.start([collector(handler, max_failures=1), dead_collector(dead)])
+    await bus.publish(executed(6))
+    [letter] = await dead.first(1)
+    assert letter.reason == "retries_exhausted"
+
+
+async def test_a_handler_that_fails_before_it_awaits_has_failed(world: World) -> None:
+    bus, dead = await world.bus(), Collected()
+
+    def handler(_message: CaseExecuted, _meta: Meta) -> Awaitable[None]:
+        raise ValueError("no coroutine was made")
+
+    await bus.start([collector(handler, max_failures=1), dead_collector(dead)])
+    await bus.publish(executed(6))
+    [letter] = await dead.first(1)
+    assert letter.reason == "retries_exhausted"
 
 
 @pytest.mark.parametrize(

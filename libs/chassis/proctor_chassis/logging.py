@@ -26,7 +26,15 @@ Redact = Callable[[Any], Any]
 
 _bound: ContextVar[Mapping[str, str]] = ContextVar("proctor_log_fields", default={})  # noqa: B039 - never changed
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-_QUIET = ("aio_pika", "aiormq", "aiohttp.access", "httpx", "httpcore")
+_QUIET = {
+    "aio_pika": logging.CRITICAL,
+    "aiormq": logging.CRITICAL,
+    "aiohttp.access": logging.WARNING,
+    "httpx": logging.WARNING,
+    "httpcore": logging.WARNING,
+}
+"""Libraries that say too much; the broker's client writes tracebacks about every lost connection, which the
+bus reports itself in a line."""
 
 
 @contextmanager
@@ -61,8 +69,8 @@ def configure(
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(settings.level.upper())
-    for name in _QUIET:
-        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+    for name, level in _QUIET.items():
+        logging.getLogger(name).setLevel(level if root.level > logging.DEBUG else logging.NOTSET)
 
 
 class _Event:

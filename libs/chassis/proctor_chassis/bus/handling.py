@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, assert_never
 
 from proctor_chassis.metrics import Meters
@@ -73,31 +74,37 @@ async def _outcome(
     subscription: Subscription | DeadSubscription, delivery: Delivery, *, ladder: Sequence[Delay]
 ) -> Later | Dead | None:
     match subscription:
-        case Subscription(retry=policy):
+        case Subscription(retry=policy, handler=handler):
             message = decode(subscription.models, delivery.key, delivery.body)
             if isinstance(message, Dead):
                 _log.error("bus.message_refused", extra=_fields(delivery, reason=message.reason))
                 return message
-            call = subscription.handler(message, Meta(delivery.id, delivery.correlation, delivery.delivery))
-        case DeadSubscription():
+            meta = Meta(delivery.id, delivery.correlation, delivery.delivery)
+            call = partial(handler, message, meta)
+        case DeadSubscription(handler=bury):
             policy = RetryPolicy()
-            call = subscription.handler(_letter(delivery))
+            call = partial(bury, _letter(delivery))
         case _:
             assert_never(subscription)
     try:
-        if subscription.timeout_seconds is None:
-            await call
-        else:
-            async with asyncio.timeout(subscription.timeout_seconds):
-                await call
+        async with asyncio.timeout(subscription.timeout_seconds):
+            await call()
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        # Something inside was cancelled and not we: without a decision the message would be held for ever.
+        failure: BaseException = error
     except Exception as error:  # noqa: BLE001 - the policy decides about every failure of a handler
-        decision = policy.next(error, delivery=delivery.delivery, failures=delivery.failures, ladder=ladder)
-        if isinstance(decision, Dead) and isinstance(subscription, DeadSubscription):
-            # There is nowhere further down: a letter is kept, and tried again slowly.
-            decision = Later(ladder[-1], delivery.failures)
-        _report(decision, delivery, error)
-        return decision
-    return None
+        failure = error
+    else:
+        return None
+    decision = policy.next(failure, delivery=delivery.delivery, failures=delivery.failures, ladder=ladder)
+    if isinstance(decision, Dead) and isinstance(subscription, DeadSubscription):
+        # There is nowhere further down: a letter is kept, and tried again slowly.
+        decision = Later(ladder[-1], delivery.failures)
+    _report(decision, delivery, failure)
+    return decision
 
 
 def _letter(delivery: Delivery) -> DeadLetter:
@@ -112,7 +119,7 @@ def _letter(delivery: Delivery) -> DeadLetter:
     )
 
 
-def _report(decision: Later | Dead, delivery: Delivery, error: Exception) -> None:
+def _report(decision: Later | Dead, delivery: Delivery, error: BaseException) -> None:
     match decision:
         case Later(delay=delay):
             _log.warning(

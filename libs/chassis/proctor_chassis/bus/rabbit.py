@@ -176,6 +176,7 @@ class RabbitBus:
         return Depth(result.message_count or 0, None, result.consumer_count or 0)
 
     async def _connect(self) -> None:
+        tries = 0
         while True:
             try:
                 await self._publisher.connect()
@@ -184,9 +185,12 @@ class RabbitBus:
                 if self._consumer.wanted:
                     await self._consumer.start()
             except _AWAY as error:
-                _log.warning("bus.broker_away", extra={"error": f"{type(error).__name__}: {error}"})
+                # Once loudly, then quietly: a broker may be away for hours.
+                level, tries = logging.DEBUG if tries else logging.WARNING, tries + 1
+                _log.log(level, "bus.broker_away", extra={"error": f"{type(error).__name__}: {error}"})
                 await asyncio.sleep(self._retry_seconds)
             else:
+                _log.info("bus.connected")
                 return
 
     async def _stop_opening(self) -> None:
@@ -236,6 +240,15 @@ def _stands(broker: RabbitBroker) -> bool:
     return connection is not None and connection.connected.is_set()
 
 
+def _lost(_connection: object, error: BaseException | None) -> None:
+    if error is not None and not isinstance(error, asyncio.CancelledError):
+        _log.warning("bus.connection_lost", extra={"error": f"{type(error).__name__}: {error}"})
+
+
+def _found(_connection: object) -> None:
+    _log.warning("bus.connection_restored")
+
+
 def _middlewares(registry: CollectorRegistry | None) -> Sequence[Any]:
     if registry is None:
         return ()
@@ -254,6 +267,8 @@ def _broker(url: str, name: str, middlewares: Sequence[Any], retry_seconds: floa
         fail_fast=True,
         timeout=CONNECT_SECONDS,
         reconnect_interval=retry_seconds,
+        on_close=(_lost,),
+        on_reconnected=(_found,),
         graceful_timeout=None,
         logger=logging.getLogger("proctor_chassis.bus.faststream"),
         log_level=logging.DEBUG,
