@@ -258,6 +258,7 @@ def upgrade() -> None:
         sa.Column("priority", sa.String(length=8), nullable=False),
         sa.Column("weight", sa.Integer(), nullable=False),
         sa.Column("critical", sa.Boolean(), nullable=False),
+        sa.Column("tags", sa.Text(), nullable=False),
         sa.Column("snapshot", sa.Text(), nullable=False),
         sa.Column("search_text", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(
@@ -301,7 +302,7 @@ def upgrade() -> None:
         sa.Column("reserved_micro", sa.BigInteger(), nullable=False),
         sa.Column("usage", sa.Text(), nullable=True),
         sa.Column("judge_usage", sa.Text(), nullable=True),
-        sa.Column("latency_ms", sa.Integer(), nullable=True),
+        sa.Column("latencies", sa.Text(), nullable=True),
         sa.Column("duration_ms", sa.BigInteger(), nullable=True),
         sa.Column("losses", sa.Integer(), nullable=False),
         sa.Column("dispatched_at", sa.DateTime(timezone=True), nullable=True),
