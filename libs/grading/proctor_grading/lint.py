@@ -157,7 +157,7 @@ def _case_warnings(case: CaseFields, agent: AgentFacts) -> Iterator[CaseWarning]
     budget = case.budget
     if budget is not None and budget.max_tool_calls is not None and agent.captures_tools is False:
         text = (
-            "tool calls of this agent are not recorded, so this limit stays undecided, and the case with it"
+            "tool calls of this agent are not recorded, so this limit and the case stay undecided"
         )
         yield CaseWarning("budget.maxToolCalls", "no_tool_capture", text)
     if case.threshold == 0:

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import pytest
+
+from proctor_contracts.results import Verdict
+from proctor_contracts.transcript import SCRIPTED
+from proctor_grading.extraction import FactKind, facts_in, plain_number
+from tests.grading.build import agent, assertion, call, check, user
+
+
+def found(text: str) -> list[tuple[str, str]]:
+    return [(fact.kind.value, fact.values[0]) for fact in facts_in(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "facts"),
+    [
+        ("Ціна 10\u00a0000 грн, знижка 15%", [("money", "10000"), ("percent", "15")]),
+        ("$1,200.50 або 1.200,50 €", [("money", "1200.5"), ("money", "1200.5")]),
+        ("13 травня до 18:00", [("date", "05-13"), ("time", "18:00")]),
+        ("May 13, 2026 / 2026-05-13", [("date", "2026-05-13"), ("date", "2026-05-13")]),
+        ("на 13.05.2026", [("date", "2026-05-13")]),
+        ("+380 44 123 45 67", [("phone", "380441234567")]),
+        ("0441234567", [("phone", "0441234567")]),
+        ("замовлення ORD-12345 чи №778812", [("id", "ORD-12345"), ("id", "778812")]),
+        ("Див. https://Shop.ua/a?b=1.", [("url", "shop.ua/a?b=1")]),
+        ("пишіть на Help@Shop.ua", [("email", "help@shop.ua")]),
+        ("1. Перше\n2) друге\nі 3 товари, 12 балів", [("number", "12")]),
+        ("5 маракуй і 3 мартини", []),
+        ("99,90₴", [("money", "99.9")]),
+    ],
+)
+def test_facts_are_found_and_normalised(text: str, facts: list[tuple[str, str]]) -> None:
+    assert found(text) == facts
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1,200", ("1200", "1.2")),
+        ("1.200.000", ("1200000",)),
+        ("10 000,5", ("10000.5",)),
+        ("0.125", ("0.125",)),
+        ("007", ("7",)),
+        ("2.50", ("2.5",)),
+    ],
+)
+def test_numbers_are_read_in_every_way_they_may_be_meant(text: str, values: tuple[str, ...]) -> None:
+    assert plain_number(text) == values
+
+
+def test_a_currency_is_part_of_a_price() -> None:
+    assert [fact.currency for fact in facts_in("850 грн, $10, 20 євро")] == ["UAH", "USD", "EUR"]
+    assert facts_in("850 грн")[0].kind is FactKind.MONEY
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "passes"),
+    [
+        ("Ціна 850 грн", "850 грн", True),
+        ("Ціна 850 грн", "850 USD", False),
+        ("Ціна 850 грн", "850", True),
+        ("Ціна 1 200 грн", "1,200.00 UAH", True),
+        ("Знижка 10%", "знижка 10 відсотків", True),
+        ("Знижка 15%", "знижка 10%", False),
+        ("Доставка 13 травня", "2026-05-13", True),
+        ("Доставка 13.05.2026", "13 травня", True),
+        ("Доставка 14 травня", "2026-05-13", False),
+        ("Телефон 0441234567", "+380 44 123 45 67", True),
+        ("Телефон 0441234568", "+380 44 123 45 67", False),
+        ("https://shop.ua/return/", "див. http://www.shop.ua/return", True),
+        ("https://shop.ua/refund", "https://shop.ua/return", False),
+        ("Замовлення ord-12345", "ORD-12345", True),
+        ("Працюємо до 9:00", "з 09:00", True),
+    ],
+)
+def test_a_stated_fact_must_be_told_first(said: str, told: str, passes: bool) -> None:
+    result = check(assertion("grounded_facts"), user(told), agent(said))
+    assert (result.verdict is Verdict.PASSED) is passes
+    assert result.code == (None if passes else "ungrounded_facts")
+
+
+def test_tool_results_scripted_history_and_given_facts_are_evidence() -> None:
+    entries = (
+        user(),
+        agent("Знижка 20%", finish=SCRIPTED),
+        user(),
+        agent(
+            "Замовлення AB-1234 за 1200.5 грн, знижка 20%, гаряча лінія 0800 123 456",
+            call("find", {"id": "AB-9999"}, result={"orders": [{"id": "AB-1234", "total": 1200.50}]}),
+        ),
+    )
+    assert check(assertion("grounded_facts", facts=["Лінія: 0800 123 456"]), *entries).score == 1
+    bare = check(assertion("grounded_facts"), *entries)
+    assert bare.details is not None
+    assert bare.details["ungrounded"] != []
+
+
+def test_what_the_agent_itself_says_or_asks_for_is_no_evidence() -> None:
+    invented = (user(), agent("Ціна 500 грн", call("find", {"price": 500})), user(), agent("Так, 500 грн"))
+    result = check(assertion("grounded_facts"), *invented)
+    assert (result.verdict, result.score) == (Verdict.FAILED, 0)
+
+
+def test_a_threshold_allows_for_some_loose_facts() -> None:
+    entries = (user("10 грн і 20 грн"), agent("10 грн, 20 грн, 30 грн, 40 грн"))
+    assert check(assertion("grounded_facts", threshold=0.5), *entries).score == 0.5
+    assert check(assertion("grounded_facts", threshold=0.51), *entries).verdict is Verdict.FAILED
+
+
+def test_an_answer_without_facts_has_nothing_to_ground() -> None:
+    result = check(assertion("grounded_facts"), "Вітаю! У нас 3 варіанти.")
+    assert (result.verdict, result.code) == (Verdict.NOT_APPLICABLE, "no_facts")
