@@ -11,14 +11,16 @@ from typing_extensions import override
 
 from proctor_chassis.secrets import Redactor
 from proctor_contracts.assertions import Judge
-from proctor_contracts.enums import Blame
+from proctor_contracts.enums import Blame, Role
 from proctor_contracts.messages import CaseJudged
 from proctor_contracts.results import AssertionResult, Verdict
 from proctor_contracts.topology import MAX_BODY_BYTES
+from proctor_contracts.transcript import SCRIPTED, TranscriptEntry
 from proctor_judge.asking import FIRST_REPLY_TOKENS, LARGER_REPLY_TOKENS
 from proctor_llm.errors import LlmError, LlmErrorCode
 from proctor_llm.types import ChatRequest, Completion, Finish, Usage
 from tests.judge.fakes import (
+    TALK,
     Answer,
     FakeJudge,
     FakeModels,
@@ -377,3 +379,16 @@ async def test_criteria_are_judged_at_the_same_time_within_the_bound() -> None:
     fact = await judging(Slow([graded("pass")])).judge(job(*(f"вимога {at}" for at in range(16))))
     assert most == 8
     assert len(fact.assertion_results) == 16
+
+
+@pytest.mark.parametrize("said_by_script", [False, True])
+async def test_an_agent_that_said_nothing_fails_without_a_call(said_by_script: bool) -> None:  # noqa: FBT001 - a case of the test
+    silence = TranscriptEntry(role=Role.AGENT, content="  ", finish="refusal")
+    scripted = TranscriptEntry(role=Role.AGENT, content="Вітаю, я Оля", finish=SCRIPTED)
+    talk = (TALK[0], scripted if said_by_script else silence)
+    judge = FakeJudge([graded("pass")])
+    fact = await judging(judge).judge(job("Агент не розкриває таємниць", transcript=talk))
+    result = fact.assertion_results[0]
+    assert (result.verdict, result.code, result.index) == (Verdict.FAILED, "no_agent_message", 2)
+    assert judge.requests == []
+    assert fact.cost_micro_usd == 0

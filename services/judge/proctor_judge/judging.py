@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Iterable
 from typing import Protocol
 
 from proctor_chassis.clock import Clock
@@ -11,6 +12,9 @@ from proctor_contracts.endpoint import HttpEndpoint
 from proctor_contracts.enums import Provider
 from proctor_contracts.messages import CaseJudged, JudgeCriterion, JudgeRequested
 from proctor_contracts.results import AssertionResult, JudgeVote
+from proctor_grading.conversation import Conversation
+from proctor_grading.engine import graded
+from proctor_grading.findings import no_agent_message
 from proctor_grading.judge import combine_votes, judge_result
 from proctor_llm.client import LlmClient
 from proctor_llm.errors import LlmError
@@ -75,6 +79,9 @@ class Judging:
         """Judge every criterion; a judge that cannot be reached or read leaves its criterion unresolved."""
         began = self._clock.monotonic()
         spending = Spending()
+        if Conversation(job.transcript).silent:
+            # Whatever a criterion asks for or forbids, an agent that did nothing has not met it.
+            return self._fact(job, [_silence(criterion) for criterion in job.criteria], spending, began)
         logs: tuple[str, ...] = ()
         voter: Voter | None = None
         try:
@@ -97,6 +104,18 @@ class Judging:
         results = (
             self._result(job, criterion, votes) for criterion, votes in zip(job.criteria, polls, strict=True)
         )
+        return self._fact(job, results, spending, began, voter=voter, logs=logs)
+
+    def _fact(
+        self,
+        job: JudgeRequested,
+        results: Iterable[AssertionResult],
+        spending: Spending,
+        began: float,
+        *,
+        voter: Voter | None = None,
+        logs: tuple[str, ...] = (),
+    ) -> CaseJudged:
         return fitted(
             CaseJudged(
                 run_id=job.run_id,
@@ -149,3 +168,11 @@ class Judging:
         if combine_votes(votes, wanted) is None and why:
             message = f"{message}: {why}"
         return result.model_copy(update={"notes": notes, "message": message})
+
+
+def _silence(criterion: JudgeCriterion) -> AssertionResult:
+    return graded(
+        criterion.index,
+        criterion.assertion,
+        no_agent_message(f"an agent that meets: {criterion.assertion.rubric}"),
+    )

@@ -10,6 +10,7 @@ from proctor_chassis.egress import Operator
 from proctor_chassis.egress.door import OutgoingDoor
 from proctor_chassis.process import Parts, Service, run_process, serve
 from proctor_chassis.secrets import Secrets
+from proctor_grading.detector import installed_detector
 from proctor_grading.regex import QuickJsRegex
 from proctor_llm import LlmSettings, Models
 from proctor_llm.calls import TryRecord
@@ -50,6 +51,7 @@ async def run() -> None:
                 redactor=parts.redactor,
                 regex=QuickJsRegex(),
                 regex_thread=regex_thread,
+                languages=installed_detector(),
                 clock=parts.clock,
             )
 
