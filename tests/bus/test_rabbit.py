@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator
 from functools import partial
 from typing import Any
@@ -290,6 +292,23 @@ async def test_consumers_come_back_after_every_cut(world: Broker, line: Line) ->
         # An acknowledgement may be cut off too; then the message comes again.
         await until(partial(got.has, number))
     assert sorted(set(got.items)) == [0, 1, 2]
+
+
+async def test_an_outage_is_reported_once_for_each_connection(
+    world: Broker, line: Line, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING, logger="proctor_chassis")
+
+    def reports() -> Counter[str]:
+        return Counter(each.message for each in caplog.records if each.name.startswith("proctor_chassis"))
+
+    bus = world.open(line.url)
+    await bus.start([collector(taking(Collected()))])
+    await line.down()
+    await until(lambda: reports()["bus.connection_lost"] == 2)
+    await line.up()
+    await until(lambda: reports()["bus.connection_restored"] == 2)
+    assert reports() == {"bus.connection_lost": 2, "bus.connection_restored": 2}
 
 
 async def test_faststream_counts_into_our_registry(world: Broker) -> None:

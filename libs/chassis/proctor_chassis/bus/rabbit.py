@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import aio_pika
 from aio_pika.exceptions import AMQPError, DeliveryError, PublishError
-from faststream.rabbit import Channel, RabbitBroker
-from yarl import URL
 
 from proctor_chassis.metrics import Meters
 from proctor_contracts.messages import Message, Transient
@@ -23,6 +21,7 @@ from proctor_contracts.topology import RETRY_LADDER, Delay, work_queues
 
 from .errors import BusUnavailable, Unroutable
 from .port import DeadSubscription, Depth, Listener, Subscription
+from .rabbit_connection import CONNECT_SECONDS, broker_to, middlewares_for, stands
 from .rabbit_consumer import RabbitConsumer
 from .rabbit_topology import declare, exchanges_of
 from .wire import check_size, encode, type_of
@@ -35,7 +34,6 @@ __all__ = ["RabbitBus"]
 _log = logging.getLogger(__name__)
 _AWAY = (AMQPError, OSError, TimeoutError, RuntimeError)
 """What the client raises when the broker is not there; a channel in between states is a RuntimeError."""
-CONNECT_SECONDS = 5.0
 PUBLISH_SECONDS = 10.0
 ANNOUNCE_SECONDS = 1.0
 RETRY_SECONDS = 1.0
@@ -61,9 +59,9 @@ class RabbitBus:
         self._ladder = tuple(ladder)
         self._exchanges = exchanges_of(self._ladder)
         self._meters = meters or Meters()
-        middlewares = _middlewares(registry)
-        self._publisher = _broker(url, f"{name} publish", middlewares, retry_seconds)
-        self._consuming_broker = _broker(url, f"{name} consume", middlewares, retry_seconds)
+        middlewares = middlewares_for(registry)
+        self._publisher = broker_to(url, f"{name} publish", middlewares, retry_seconds)
+        self._consuming_broker = broker_to(url, f"{name} consume", middlewares, retry_seconds)
         self._consumer = RabbitConsumer(
             self._consuming_broker,
             ladder=self._ladder,
@@ -82,8 +80,8 @@ class RabbitBus:
         """Whether the topology is declared and the connections stand."""
         return (
             self._open
-            and _stands(self._publisher)
-            and (not self._consumer.wanted or _stands(self._consuming_broker))
+            and stands(self._publisher)
+            and (not self._consumer.wanted or stands(self._consuming_broker))
         )
 
     @property
@@ -212,7 +210,7 @@ class RabbitBus:
         if known is None:
             # Sending to an exchange that is not there would close the channel for everybody.
             raise Unroutable(f"there is no exchange {exchange}")
-        if not self._open or not _stands(self._publisher):
+        if not self._open or not stands(self._publisher):
             raise BusUnavailable("the broker is away")
         message = aio_pika.Message(
             body,
@@ -233,44 +231,3 @@ class RabbitBus:
         except _AWAY as error:
             raise BusUnavailable(f"{type(error).__name__}: {error}") from error
         self._meters.messages_out.add(key=key)
-
-
-def _stands(broker: RabbitBroker) -> bool:
-    connection = broker._connection  # noqa: SLF001 - `ping` asks the same and waits
-    return connection is not None and connection.connected.is_set()
-
-
-def _lost(_connection: object, error: BaseException | None) -> None:
-    if error is not None and not isinstance(error, asyncio.CancelledError):
-        _log.warning("bus.connection_lost", extra={"error": f"{type(error).__name__}: {error}"})
-
-
-def _found(_connection: object) -> None:
-    _log.warning("bus.connection_restored")
-
-
-def _middlewares(registry: CollectorRegistry | None) -> Sequence[Any]:
-    if registry is None:
-        return ()
-    from faststream.rabbit.prometheus import RabbitPrometheusMiddleware  # noqa: PLC0415 - only where scraped
-
-    return (RabbitPrometheusMiddleware(registry=registry),)
-
-
-def _broker(url: str, name: str, middlewares: Sequence[Any], retry_seconds: float) -> RabbitBroker:
-    return RabbitBroker(
-        URL(url).update_query(name=name),
-        middlewares=middlewares,
-        default_channel=Channel(on_return_raises=True),
-        # The first connection fails at once and is tried again by us: cancelled in between, the client would
-        # go on for ever. Later losses are healed by the client itself.
-        fail_fast=True,
-        timeout=CONNECT_SECONDS,
-        reconnect_interval=retry_seconds,
-        on_close=(_lost,),
-        on_reconnected=(_found,),
-        graceful_timeout=None,
-        logger=logging.getLogger("proctor_chassis.bus.faststream"),
-        log_level=logging.DEBUG,
-        apply_types=False,
-    )
