@@ -36,7 +36,8 @@ def call(name: str, args: Any = None, **fields: Any) -> ToolCallRecord:
 
 
 def context(**fields: Any) -> GradingContext:
-    return GradingContext(**{"regex": REGEX, "tools_captured": True} | fields)
+    values: dict[str, Any] = {"regex": REGEX, "tools_captured": True} | fields
+    return GradingContext(**values)
 
 
 def check(

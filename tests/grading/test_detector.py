@@ -42,7 +42,7 @@ def test_the_detector_is_built_from_its_languages_on_first_use(monkeypatch: pyte
 
 
 def test_without_the_package_there_is_no_detector(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert installed_detector() is None
 
 

@@ -74,7 +74,7 @@ def test_a_currency_is_part_of_a_price() -> None:
         ("Працюємо до 9:00", "з 09:00", True),
     ],
 )
-def test_a_stated_fact_must_be_told_first(said: str, told: str, passes: bool) -> None:
+def test_a_stated_fact_must_be_told_first(said: str, told: str, *, passes: bool) -> None:
     result = check(assertion("grounded_facts"), user(told), agent(said))
     assert (result.verdict is Verdict.PASSED) is passes
     assert result.code == (None if passes else "ungrounded_facts")

@@ -35,7 +35,7 @@ def passes(schema: Any, text: str, where: str = "whole", scope: str = "any_agent
         ("fence", "```json\nне json\n```", False),
     ],
 )
-def test_the_document_is_looked_for_where_it_should_stand(where: str, text: str, expected: bool) -> None:
+def test_the_document_is_looked_for_where_it_should_stand(where: str, text: str, *, expected: bool) -> None:
     assert passes(NAMED, text, where) is expected
 
 
@@ -46,7 +46,9 @@ def test_a_mismatch_says_where() -> None:
 
 
 def test_scopes_ask_one_message_or_every_message() -> None:
-    any_, all_ = (assertion("json_schema", schema=NAMED, scope=scope) for scope in ("any_agent_msg", "all_agent_msgs"))
+    any_, all_ = (
+        assertion("json_schema", schema=NAMED, scope=scope) for scope in ("any_agent_msg", "all_agent_msgs")
+    )
     messages = ('{"name": "Оля"}', "Дякую")
     assert holds(any_, *messages)
     assert not holds(all_, *messages)
@@ -63,7 +65,7 @@ def test_patterns_are_javascripts() -> None:
     ("items", "unique"),
     [("[1, 1.0]", False), ("[1, true]", True), ('[{"a": 1, "b": 2}, {"b": 2, "a": 1}]', False), ("[]", True)],
 )
-def test_unique_items_compares_by_value(items: str, unique: bool) -> None:
+def test_unique_items_compares_by_value(items: str, *, unique: bool) -> None:
     assert passes({"uniqueItems": True}, items) is unique
 
 
@@ -99,7 +101,11 @@ def test_what_cannot_be_checked_in_bounds_is_unresolved(schema: Any, text: str, 
         True,
         NAMED,
         {"pattern": r"^\p{L}+$"},
-        {"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"x": {}}, "$ref": "#/definitions/x"},
+        {
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "definitions": {"x": {}},
+            "$ref": "#/definitions/x",
+        },
         {"properties": {"pattern": {"type": "string"}, "$ref": {"type": "string"}}},
         {"$anchor": "A", "properties": {"x": {"$ref": "#A"}}},
         {"enum": [{"$ref": "http://data.example"}], "default": {"pattern": "["}},

@@ -59,7 +59,8 @@ def test_written_objects_come_back(values: list[dict[str, object]], prose: str) 
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [([1.5, {"a": None}], True), ([float("nan")], False), ({"a": [float("inf")]}, False)]
+    ("value", "expected"),
+    [([1.5, {"a": None}], True), ([float("nan")], False), ({"a": [float("inf")]}, False)],
 )
-def test_finite_looks_everywhere(value: object, expected: bool) -> None:
+def test_finite_looks_everywhere(value: object, *, expected: bool) -> None:
     assert finite(value) is expected

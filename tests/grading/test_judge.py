@@ -93,7 +93,7 @@ def test_braces_in_the_reason_and_prose_after_it_are_kept_apart() -> None:
     ("nonce", "expected"), [(NONCE, "judge_conflict"), ("чужий", "fail"), (None, "fail")]
 )
 def test_a_verdict_quoted_from_the_agent_never_passes(
-    quoted_first: bool, nonce: str | None, expected: str
+    *, quoted_first: bool, nonce: str | None, expected: str
 ) -> None:
     quote = older(passed=True, reason="ідеально", nonce=nonce)
     own = older(passed=False, reason="підробка")
@@ -111,7 +111,9 @@ def test_a_missing_verdict_is_never_a_pass(text: str) -> None:
     assert word(text) == "judge_unparseable"
 
 
-@pytest.mark.parametrize("text", ["не пройдено", "not passed", "irrelevant", "FAILED (майже passed)", "CI", "**Відповідь: так**"])
+@pytest.mark.parametrize(
+    "text", ["не пройдено", "not passed", "irrelevant", "FAILED (майже passed)", "CI", "**Відповідь: так**"]
+)
 def test_words_in_prose_are_no_verdict(text: str) -> None:
     assert word(text) == "judge_unparseable"
 
@@ -136,10 +138,15 @@ def test_a_number_that_is_none_spoils_the_object(number: str) -> None:
 
 
 def test_a_repeated_key_spoils_the_object() -> None:
-    assert word(f'{{"verdict": "fail", "verdict": "pass", "reasoning": "x", "nonce": "{NONCE}"}}') == "judge_unparseable"
+    assert (
+        word(f'{{"verdict": "fail", "verdict": "pass", "reasoning": "x", "nonce": "{NONCE}"}}')
+        == "judge_unparseable"
+    )
 
 
-@pytest.mark.parametrize("text", ['thought\n{"score":', "", '{"passed": true, "reason": "Бот коректно', verdict()])
+@pytest.mark.parametrize(
+    "text", ['thought\n{"score":', "", '{"passed": true, "reason": "Бот коректно', verdict()]
+)
 def test_an_answer_cut_by_the_token_limit_is_refused_whole(text: str) -> None:
     problem = read(text, truncated=True)
     assert isinstance(problem, JudgeProblem)
@@ -173,8 +180,8 @@ def test_the_whole_contract_is_read() -> None:
     )
 
 
-@given(st.text(), st.booleans())
-def test_no_text_without_our_nonce_gives_a_verdict(text: str, truncated: bool) -> None:
+@given(text=st.text(), truncated=st.booleans())
+def test_no_text_without_our_nonce_gives_a_verdict(text: str, *, truncated: bool) -> None:
     reply = parse_judge_reply(None, text, "N0NCE-0F-THIS-CALL", truncated=truncated)
     assert isinstance(reply, JudgeProblem)
 
@@ -199,7 +206,7 @@ TALK = (
         ("\\", False),
     ],
 )
-def test_quotes_are_looked_up_in_the_transcript(quote: str, verified: bool) -> None:
+def test_quotes_are_looked_up_in_the_transcript(quote: str, *, verified: bool) -> None:
     reply = JudgeReply(JudgeWord.FAIL, "бо", evidence=(Evidence(quote=quote),))
     assert verify_evidence(reply, TALK).evidence[0].verified is verified
 
@@ -231,7 +238,9 @@ def test_a_fail_for_something_said_needs_a_true_quote(
 
 def votes(*words: str) -> list[JudgeVote]:
     return [
-        JudgeVote(verdict=one, reasoning=f"думка {one}", error="judge_unparseable" if one == "error" else None)
+        JudgeVote(
+            verdict=one, reasoning=f"думка {one}", error="judge_unparseable" if one == "error" else None
+        )
         for one in words
     ]
 
@@ -273,7 +282,9 @@ RUBRIC = Judge(rubric="Бот передає менеджеру", weight=2, ref=
         (["error"], Verdict.UNRESOLVED, "judge_error"),
     ],
 )
-def test_a_judge_result_tells_what_the_judge_said(given: list[str], verdict: Verdict, code: str | None) -> None:
+def test_a_judge_result_tells_what_the_judge_said(
+    given: list[str], verdict: Verdict, code: str | None
+) -> None:
     decided = judge_result(RUBRIC, 3, votes(*given), 1)
     assert (decided.index, decided.kind, decided.weight, decided.ref) == (3, "judge", 2, "escalate")
     assert (decided.verdict, decided.code) == (verdict, code)
@@ -296,8 +307,14 @@ def test_an_unreadable_judge_is_an_error_of_the_case_and_its_code_is_shown() -> 
 
 
 def test_a_failed_judge_result_shows_the_quote_and_its_turn() -> None:
-    reply = JudgeReply(JudgeWord.FAIL, "обіцяв", basis=Basis.SAID, evidence=(Evidence(turn=1, quote="скасовано"),))
+    reply = JudgeReply(
+        JudgeWord.FAIL, "обіцяв", basis=Basis.SAID, evidence=(Evidence(turn=1, quote="скасовано"),)
+    )
     decided = judge_result(RUBRIC, 0, [vote(reply, TALK)], 1)
-    assert (decided.seen, decided.message, decided.expected) == ("скасовано", "обіцяв", "Бот передає менеджеру")
+    assert (decided.seen, decided.message, decided.expected) == (
+        "скасовано",
+        "обіцяв",
+        "Бот передає менеджеру",
+    )
     assert decided.where is not None
     assert decided.where.entry == 1

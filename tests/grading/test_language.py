@@ -9,7 +9,9 @@ from proctor_contracts.results import Verdict
 from proctor_grading.language import read_letters
 from tests.grading.build import assertion, check, context, holds
 
-LONG_RUSSIAN = "Здравствуйте! Заказ уже собран, завтра отправится в нужное место, менеджер напишет вам после доставки"
+LONG_RUSSIAN = (
+    "Здравствуйте! Заказ уже собран, завтра отправится в нужное место, менеджер напишет вам после доставки"
+)
 
 
 def nfd(text: str) -> str:
@@ -49,7 +51,7 @@ def nfd(text: str) -> str:
         ("```\nещё\n```\nГотово, дякуємо", "uk", True, None),
     ],
 )
-def test_letters_decide(text: str, expected: str, fits: bool | None, code: str | None) -> None:
+def test_letters_decide(text: str, expected: str, *, fits: bool | None, code: str | None) -> None:
     reading = read_letters(text, expected)
     assert (reading.fits, reading.code) == (fits, code)
 
@@ -124,9 +126,13 @@ class Guess:
     ],
 )
 def test_other_languages_are_the_detectors(answer: tuple[str | None, float], verdict: Verdict) -> None:
-    found = check(assertion("lang", expected="pl"), "Dziękuję bardzo", known=context(languages=Guess(*answer)))
+    found = check(
+        assertion("lang", expected="pl"), "Dziękuję bardzo", known=context(languages=Guess(*answer))
+    )
     assert found.verdict is verdict
-    assert found.code == (None if verdict is Verdict.PASSED else "other_language" if answer[1] >= 0.8 else "no_text")
+    assert found.code == (
+        None if verdict is Verdict.PASSED else "other_language" if answer[1] >= 0.8 else "no_text"
+    )
 
 
 @pytest.mark.parametrize("languages", [None, Guess("de", 1.0)])
@@ -146,7 +152,7 @@ def test_a_language_nobody_can_tell_is_unresolved(languages: Guess | None) -> No
     ],
 )
 def test_auto_asks_the_detector_only_where_letters_are_weak(
-    text: str, expected: str, guess: Guess, passes: bool
+    text: str, expected: str, guess: Guess, *, passes: bool
 ) -> None:
     wanted = assertion("lang", expected=expected, mode="auto")
     assert holds(wanted, text, known=context(languages=guess)) is passes

@@ -32,7 +32,7 @@ TURNS = (
         ("ttft", 39, False),
     ],
 )
-def test_latency_by_metric(metric: str, limit: int, passes: bool) -> None:
+def test_latency_by_metric(metric: str, limit: int, *, passes: bool) -> None:
     assert holds(assertion("latency", maxMs=limit, metric=metric), *TURNS) is passes
 
 
@@ -105,13 +105,15 @@ def test_tokens_are_counted_however_priced(usage: Usage | None, verdict: Verdict
         ({"equals": "й"}, "и\u0306", True),
     ],
 )
-def test_an_outcome_is_compared_by_value(wanted: dict[str, Any], reported: object, passes: bool) -> None:
+def test_an_outcome_is_compared_by_value(wanted: dict[str, Any], reported: object, *, passes: bool) -> None:
     known = context(outcomes={"department": reported})
     assert holds(assertion("outcome", field="department", **wanted), "так", known=known) is passes
 
 
 def test_an_outcome_that_is_not_reported_fails_and_says_what_was() -> None:
-    found = check(assertion("outcome", field="department", equals="x"), "так", known=context(outcomes={"a": 1}))
+    found = check(
+        assertion("outcome", field="department", equals="x"), "так", known=context(outcomes={"a": 1})
+    )
     assert (found.code, found.seen) == ("outcome_missing", '{"a":1}')
 
 

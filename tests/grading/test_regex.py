@@ -30,7 +30,7 @@ def found(pattern: str, text: str, flags: str = "") -> bool:
         ("Так", "u", True),
     ],
 )
-def test_anchors_dot_and_flags_are_javascripts(pattern: str, flags: str, matches: bool) -> None:
+def test_anchors_dot_and_flags_are_javascripts(pattern: str, flags: str, *, matches: bool) -> None:
     assert found(pattern, "Вітаю!\r\nТак, допоможу.\n", flags) is matches
 
 
@@ -58,7 +58,7 @@ def test_anchors_dot_and_flags_are_javascripts(pattern: str, flags: str, matches
         ("i", "i", "İ", False),
     ],
 )
-def test_constructs_mean_what_javascript_means(pattern: str, flags: str, text: str, matches: bool) -> None:
+def test_constructs_mean_what_javascript_means(pattern: str, flags: str, text: str, *, matches: bool) -> None:
     assert found(pattern, text, flags) is matches
 
 
@@ -101,7 +101,9 @@ def test_known_flags_are_accepted(flags: str) -> None:
     assert REGEX.problem("a", flags) is None
 
 
-@pytest.mark.parametrize(("flags", "says"), [("x", "unknown flag"), ("ii", "given twice"), ("uv", "together")])
+@pytest.mark.parametrize(
+    ("flags", "says"), [("x", "unknown flag"), ("ii", "given twice"), ("uv", "together")]
+)
 def test_flags_are_refused_with_a_reason(flags: str, says: str) -> None:
     assert says in str(REGEX.problem("a", flags))
 
@@ -137,8 +139,6 @@ def test_pasted_slashes_are_called_out() -> None:
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_no_pattern_and_no_text_break_the_engine(pattern: str, text: str) -> None:
-    assert isinstance(
-        REGEX.search(pattern, "", text), RegexFound | RegexMissing | RegexInvalid | RegexLimit
-    )
+    assert isinstance(REGEX.search(pattern, "", text), RegexFound | RegexMissing | RegexInvalid | RegexLimit)
     compiles = not isinstance(REGEX.search(pattern, "", ""), RegexInvalid)
     assert compiles or REGEX.problem(pattern) is not None

@@ -17,7 +17,8 @@ def results(*pairs: tuple[str, int]) -> list[AssertionResult]:
 
 
 @pytest.mark.parametrize(
-    ("num", "den", "rounded"), [(100, 8, 13), (500, 8, 63), (100, 200, 1), (100, 40, 3), (0, 7, 0), (700, 7, 100)]
+    ("num", "den", "rounded"),
+    [(100, 8, 13), (500, 8, 63), (100, 200, 1), (100, 40, 3), (0, 7, 0), (700, 7, 100)],
 )
 def test_halves_round_up(num: int, den: int, rounded: int) -> None:
     assert half_up(num, den) == rounded
@@ -162,7 +163,9 @@ def test_turning_a_failure_into_a_pass_never_lowers_a_score(graded: list[Asserti
 
 
 @given(GRADED, st.integers(0, 100))
-def test_an_interval_holds_every_score_its_doubts_may_become(graded: list[AssertionResult], bits: int) -> None:
+def test_an_interval_holds_every_score_its_doubts_may_become(
+    graded: list[AssertionResult], bits: int
+) -> None:
     points = score(graded)
     settled = [
         one.model_copy(update={"verdict": Verdict.PASSED if bits >> number & 1 else Verdict.FAILED})
@@ -178,7 +181,9 @@ def test_an_interval_holds_every_score_its_doubts_may_become(graded: list[Assert
 
 
 @given(GRADED, st.integers(0, 100))
-def test_a_decision_never_depends_on_how_a_doubt_would_end(graded: list[AssertionResult], threshold: int) -> None:
+def test_a_decision_never_depends_on_how_a_doubt_would_end(
+    graded: list[AssertionResult], threshold: int
+) -> None:
     verdict = decide(graded, threshold)
     for settled in (Verdict.PASSED, Verdict.FAILED):
         other = decide(

@@ -27,7 +27,7 @@ def test_folding_composes_and_unifies_spaces_and_line_ends() -> None:
         ("ї", "і", False),
     ],
 )
-def test_case_folding_goes_beyond_ascii(one: str, other: str, equal: bool) -> None:
+def test_case_folding_goes_beyond_ascii(one: str, other: str, *, equal: bool) -> None:
     assert (fold(one, case_insensitive=True) == fold(other, case_insensitive=True)) is equal
 
 

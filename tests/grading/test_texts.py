@@ -31,19 +31,19 @@ def test_contains_matches_decomposed_text_and_no_break_spaces() -> None:
         ("i", "ı", False),
     ],
 )
-def test_letter_case_is_folded_alike_in_both_polarities(value: str, text: str, found: bool) -> None:
+def test_letter_case_is_folded_alike_in_both_polarities(value: str, text: str, *, found: bool) -> None:
     assert holds(assertion("contains", value=value, caseInsensitive=True), text) is found
     assert holds(assertion("not_contains", value=value, caseInsensitive=True), text) is not found
     assert not holds(assertion("contains", value="RAMOSU"), "ramosu")
 
 
 @pytest.mark.parametrize(("scope", "passes"), list(zip(SCOPES, (True, False, False, False), strict=True)))
-def test_contains_over_bubbles_by_scope(scope: str, passes: bool) -> None:
+def test_contains_over_bubbles_by_scope(scope: str, *, passes: bool) -> None:
     assert holds(assertion("contains", value="Чим допомогти?", scope=scope), *BUBBLES) is passes
 
 
 @pytest.mark.parametrize(("scope", "passes"), list(zip(SCOPES, (False, False, True, False), strict=True)))
-def test_not_contains_over_bubbles_by_scope(scope: str, passes: bool) -> None:
+def test_not_contains_over_bubbles_by_scope(scope: str, *, passes: bool) -> None:
     assert holds(assertion("not_contains", value="менеджер", scope=scope), *BUBBLES) is passes
     assert holds(assertion("regex", pattern="менеджер", mustMatch=False, scope=scope), *BUBBLES) is passes
 
@@ -58,7 +58,7 @@ def test_not_contains_over_bubbles_by_scope(scope: str, passes: bool) -> None:
         ("менеджер", "last_agent_msg", True),
     ],
 )
-def test_regex_must_match_by_scope(pattern: str, scope: str, passes: bool) -> None:
+def test_regex_must_match_by_scope(pattern: str, scope: str, *, passes: bool) -> None:
     assert holds(assertion("regex", pattern=pattern, scope=scope), *BUBBLES) is passes
 
 
@@ -104,8 +104,12 @@ def test_silence_never_passes(wanted: object, entries: tuple[object, ...]) -> No
 def test_silence_in_the_turn_that_a_scope_reads_is_seen() -> None:
     late = (user(), agent(""), user(), agent("Вітаю"))
     early = (user(), agent("Вітаю"), user(), agent(" "))
-    assert check(assertion("contains", value="Вітаю", scope="first_agent_msg"), *late).code == "no_agent_message"
-    assert check(assertion("contains", value="Вітаю", scope="last_agent_msg"), *early).code == "no_agent_message"
+    assert (
+        check(assertion("contains", value="Вітаю", scope="first_agent_msg"), *late).code == "no_agent_message"
+    )
+    assert (
+        check(assertion("contains", value="Вітаю", scope="last_agent_msg"), *early).code == "no_agent_message"
+    )
     assert holds(assertion("contains", value="Вітаю"), *late)
 
 
@@ -141,13 +145,13 @@ def test_a_regex_failure_shows_the_match() -> None:
 
 
 @pytest.mark.parametrize("must_match", [True, False])
-def test_a_stored_pattern_that_does_not_compile_is_unresolved(must_match: bool) -> None:
+def test_a_stored_pattern_that_does_not_compile_is_unresolved(*, must_match: bool) -> None:
     found = check(assertion("regex", pattern="[а-я]+(", mustMatch=must_match), "текст")
     assert (found.verdict, found.code, found.passed) == (Verdict.UNRESOLVED, "invalid_pattern", None)
 
 
 @pytest.mark.parametrize("must_match", [True, False])
-def test_catastrophic_backtracking_is_unresolved(must_match: bool) -> None:
+def test_catastrophic_backtracking_is_unresolved(*, must_match: bool) -> None:
     found = check(assertion("regex", pattern="(a+)+$", mustMatch=must_match), "a" * 30 + "!")
     assert (found.verdict, found.code) == (Verdict.UNRESOLVED, "regex_timeout")
 

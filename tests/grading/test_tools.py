@@ -35,7 +35,7 @@ SEARCHES = turn(
         ({"toolName": "search.products", "argsRegex": "спф", "mustNotMatch": True}, True),
     ],
 )
-def test_parallel_repeated_and_failed_calls_are_counted(wanted: dict[str, Any], passes: bool) -> None:
+def test_parallel_repeated_and_failed_calls_are_counted(wanted: dict[str, Any], *, passes: bool) -> None:
     assert holds(assertion("tool_call", **wanted), *SEARCHES) is passes
 
 
@@ -61,7 +61,7 @@ def test_a_call_cut_off_by_the_token_limit_never_happened() -> None:
 
 @pytest.mark.parametrize("must_not_match", [True, False])
 @pytest.mark.parametrize("reason", ["no_tool_capture", "tools_not_reported"])
-def test_without_capture_neither_polarity_is_decided(reason: str, must_not_match: bool) -> None:
+def test_without_capture_neither_polarity_is_decided(reason: str, *, must_not_match: bool) -> None:
     blind = context(tools_captured=False, tools_missing_reason=reason)
     found = check(assertion("tool_call", toolName="x", mustNotMatch=must_not_match), "Так", known=blind)
     assert (found.verdict, found.code) == (Verdict.UNRESOLVED, reason)
@@ -79,7 +79,7 @@ def test_without_capture_neither_polarity_is_decided(reason: str, must_not_match
         ({"client": '^\\{"phones":\\["050","067"\\]\\}$'}, True),
     ],
 )
-def test_arguments_by_path_print_as_json(patterns: dict[str, str], passes: bool) -> None:
+def test_arguments_by_path_print_as_json(patterns: dict[str, str], *, passes: bool) -> None:
     args = {"qty": 2.0, "vip": True, "note": None, "client": {"phones": ["050", "067"]}}
     assert holds(assertion("tool_call", toolName="t", argsRegex=patterns), *turn(call("t", args))) is passes
 
@@ -88,7 +88,7 @@ def test_arguments_by_path_print_as_json(patterns: dict[str, str], passes: bool)
     ("pattern", "passes"),
     [("RAMOSU", True), ("\\\\u0430кне", True), ("акне", True), ('^\\{"q":"акне"\\}$', True), ("крем", False)],
 )
-def test_a_string_pattern_reads_raw_text_and_canonical_json(pattern: str, passes: bool) -> None:
+def test_a_string_pattern_reads_raw_text_and_canonical_json(pattern: str, *, passes: bool) -> None:
     made = call("t", {"q": "акне"}, args_raw='{"q": "\\u0430кне"} RAMOSU')
     assert holds(assertion("tool_call", toolName="t", argsRegex=pattern), *turn(made)) is passes
 
@@ -110,7 +110,7 @@ def test_arguments_reported_as_text_are_read_as_json() -> None:
 
 
 @pytest.mark.parametrize("must_not_match", [True, False])
-def test_an_invalid_argument_pattern_is_unresolved_in_both_polarities(must_not_match: bool) -> None:
+def test_an_invalid_argument_pattern_is_unresolved_in_both_polarities(*, must_not_match: bool) -> None:
     wanted = assertion("tool_call", toolName="t", argsRegex="(", mustNotMatch=must_not_match)
     found = check(wanted, *turn(call("t", {"a": 1})))
     assert (found.verdict, found.code) == (Verdict.UNRESOLVED, "invalid_pattern")

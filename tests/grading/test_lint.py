@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from proctor_contracts.cases import CaseFields
+from proctor_grading.lint import AgentFacts, lint, problems
+from tests.grading.build import REGEX, case
+
+
+def faults(case_: CaseFields) -> list[tuple[str, str]]:
+    return [(problem.path, problem.message) for problem in problems(case_, regex=REGEX)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "path", "says"),
+    [
+        ({"kind": "regex", "pattern": "[а-яіїєґ]+("}, "assertions.0.pattern", "at position 10"),
+        ({"kind": "regex", "pattern": "/RAMOSU/i"}, "assertions.0.pattern", "slashes"),
+        ({"kind": "regex", "pattern": "а", "flags": "x"}, "assertions.0.flags", "unknown flag"),
+        ({"kind": "regex", "pattern": "а", "flags": "ii"}, "assertions.0.flags", "given twice"),
+        ({"kind": "regex", "pattern": "а", "flags": "uv"}, "assertions.0.flags", "together"),
+        ({"kind": "tool_call", "toolName": "t", "argsRegex": "("}, "assertions.0.argsRegex", "position"),
+        (
+            {"kind": "tool_call", "toolName": "t", "argsRegex": {"a": "("}},
+            "assertions.0.argsRegex.a",
+            "position",
+        ),
+        (
+            {"kind": "tool_call", "toolName": "t", "argsRegex": "a", "argsFlags": "q"},
+            "assertions.0.argsFlags",
+            "unknown flag",
+        ),
+        ({"kind": "json_schema", "schema": {"type": "x"}}, "assertions.0.schema.type", "x"),
+        (
+            {"kind": "json_schema", "schema": {"$ref": "http://a.example"}},
+            "assertions.0.schema.$ref",
+            "remote",
+        ),
+        ({"kind": "lang", "expected": "pl"}, "assertions.0.expected", "proctor[lang]"),
+    ],
+)
+def test_what_could_never_be_decided_is_refused_with_its_field(
+    wanted: dict[str, Any], path: str, says: str
+) -> None:
+    found = faults(case(wanted))
+    assert [one[0] for one in found] == [path]
+    assert says in found[0][1]
+
+
+def test_a_good_case_has_no_problems_and_every_bad_field_is_named_at_once() -> None:
+    good = {"kind": "regex", "pattern": r"(?<![\p{L}\p{N}_])так(?![\p{L}\p{N}_])", "flags": "iu"}
+    assert faults(case(good, {"kind": "lang", "expected": "uk"})) == []
+    bad = {"kind": "regex", "pattern": "("}
+    assert [path for path, _ in faults(case(bad, good, bad))] == [
+        "assertions.0.pattern",
+        "assertions.2.pattern",
+    ]
+
+
+def warnings(case_: CaseFields, **agent: bool) -> list[tuple[str, str]]:
+    return [(warning.path, warning.code) for warning in lint(case_, agent=AgentFacts(**agent))]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "flags", "code"),
+    [
+        (r"\bпривіт\b", "i", "ascii_word_boundary"),
+        (r"тов\w+", "", "ascii_word_boundary"),
+        (r"\p{L}+", "", "property_without_u"),
+        (r"\Aтак", "", "python_anchor"),
+        (r"так\Z", "", "python_anchor"),
+        ("(?i)так", "", "python_group"),
+        (r"(?P<n>\d)", "", "python_group"),
+        ("x{,3}", "", "python_repeat"),
+        ("так$", "", "dollar_before_newline"),
+        ("/cart/", "", "pasted_slashes"),
+    ],
+)
+def test_patterns_from_another_engine_are_pointed_out(pattern: str, flags: str, code: str) -> None:
+    checked = case({"kind": "regex", "pattern": pattern, "flags": flags})
+    assert warnings(checked) == [("assertions.0.pattern", code)]
+    args = case({"kind": "tool_call", "toolName": "t", "argsRegex": pattern, "argsFlags": flags})
+    assert warnings(args) == [("assertions.0.argsRegex", code)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "flags"),
+    [
+        (r"\bhello\b", ""),
+        (r"\p{L}+", "u"),
+        (r"ціна \$", ""),
+        ("так$", "m"),
+        (r"\\bтак", ""),
+        ("так", "i"),
+    ],
+)
+def test_plain_patterns_are_left_alone(pattern: str, flags: str) -> None:
+    assert warnings(case({"kind": "regex", "pattern": pattern, "flags": flags})) == []
+
+
+TOOL = {"kind": "tool_call", "toolName": "t", "mustNotMatch": True}
+
+
+def test_checks_of_tools_without_capture_are_pointed_out() -> None:
+    checked = case(TOOL, budget={"maxToolCalls": 3})
+    assert warnings(checked) == []
+    assert warnings(checked, captures_tools=True) == []
+    assert warnings(checked, captures_tools=False) == [
+        ("assertions.0", "no_tool_capture"),
+        ("budget.maxToolCalls", "no_tool_capture"),
+    ]
+
+
+def test_checks_that_lack_what_they_need_are_pointed_out() -> None:
+    checked = case({"kind": "no_prompt_leak"}, {"kind": "judge", "rubric": "Чемно"})
+    assert warnings(checked, has_prompt=True, has_judge=True) == []
+    assert warnings(checked, has_prompt=False, has_judge=False) == [
+        ("assertions.0", "no_prompt"),
+        ("assertions.1", "no_judge"),
+    ]
+
+
+def test_checks_that_cannot_fail_are_pointed_out() -> None:
+    assert warnings(case({"kind": "tool_call", "toolName": "t", "minOccurrence": 0})) == [
+        ("assertions.0", "always_passes")
+    ]
+    assert warnings(case(TOOL | {"minOccurrence": 2})) == [("assertions.0", "bounds_ignored")]
+    assert warnings(case(TOOL, threshold=0)) == [("threshold", "always_passes")]
