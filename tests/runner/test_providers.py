@@ -23,7 +23,7 @@ from proctor_llm import LlmSettings, Models, Surroundings
 from proctor_runner.attempts import Attempts
 from proctor_runner.grader import Grader
 from tests.runner.fakes import GRADING, agent_snapshot, job
-from tests.support.stub_provider import Raw, Say, Status, StubProvider
+from tests.support.stub_provider import Drip, Raw, Say, Status, StubProvider
 
 MODELS = {
     Provider.ANTHROPIC: "claude-sonnet-4-5",
@@ -191,8 +191,6 @@ async def test_a_place_that_egress_refuses_is_an_error_of_the_setup(stage: Stage
 
 
 async def test_a_drip_ends_in_the_case_timeout(stage: Stage) -> None:
-    from tests.support.stub_provider import Drip  # noqa: PLC0415 - used once
-
     stage.stub.script(Drip())
     fact = await stage.play(job(agent=stage.bot(), timeout_ms=200))
     assert fact.error is not None
