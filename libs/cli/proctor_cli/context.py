@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeVar
 from uuid import UUID
 
@@ -29,11 +30,18 @@ class Context:
     target: Target
     screen: Screen = field(repr=False)
 
-    def use(self, work: Callable[[Platform], Awaitable[T]], *, workers: bool = False) -> T:
+    def use(
+        self,
+        work: Callable[[Platform], Awaitable[T]],
+        *,
+        workers: bool = False,
+        replies: Path | None = None,
+    ) -> T:
         """Open the platform, do some work with it, and close it."""
+        target = replace(self.target, replies=replies)
 
         async def opened() -> T:
-            async with self.opener(self.target, workers=workers) as platform:
+            async with self.opener(target, workers=workers) as platform:
                 return await work(platform)
 
         return asyncio.run(opened())

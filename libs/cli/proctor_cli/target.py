@@ -19,11 +19,15 @@ DEFAULT_STATE = ".proctor"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Which platform to use; without a server, the one of the state folder."""
+    """Which platform to use; without a server, the one of the state folder.
+
+    `replies` is the folder that the embedded platform replays recorded answers from, if no other is set.
+    """
 
     state: Path
     server: str | None = None
     key: str | None = None
+    replies: Path | None = None
 
 
 Opener = Callable[..., AbstractAsyncContextManager[Platform]]
@@ -67,5 +71,5 @@ async def open_platform(target: Target, *, workers: bool) -> AsyncIterator[Platf
                 return
     from .embedded.local import open_embedded  # noqa: PLC0415 - the services cost most of a start
 
-    async with open_embedded(folder, workers=workers) as local:
+    async with open_embedded(folder, workers=workers, replies=target.replies) as local:
         yield local

@@ -123,7 +123,8 @@ def command(
             document = await document_with_history(platform, run.id)
             return document, await _compared(platform, document, baseline), stopped
 
-    document, diff, stopped = context.use(play, workers=True)
+    # Recorded replies travel with the suite they belong to.
+    document, diff, stopped = context.use(play, workers=True, replies=suite.parent / "replies")
     return _finish(context, loaded, document, diff, reports=reports, stopped=stopped)
 
 

@@ -10,13 +10,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from proctor_api.local import LocalApi, open_local
+from proctor_api.settings import judge_from_env
 from proctor_chassis.bus.inprocess import InProcessBus
 from proctor_chassis.clock import SystemClock
 from proctor_chassis.egress import Operator
 from proctor_chassis.egress.door import OutgoingDoor
 from proctor_chassis.metrics import Meters
 from proctor_chassis.secrets import Redactor, Secrets
-from proctor_contracts.agents import JudgeSettings
+from proctor_chassis.settings import SettingsError
+from proctor_cli.exits import ExitCode, Stop
+from proctor_grading.detector import installed_detector
 from proctor_grading.regex import QuickJsRegex
 from proctor_judge.app import create_judge
 from proctor_judge.settings import JudgeServiceSettings
@@ -48,26 +51,30 @@ async def boot(
     *,
     env: Mapping[str, str],
     workers: bool,
-    judge: JudgeSettings | None = None,
     meters: Meters | None = None,
 ) -> AsyncIterator[Booted]:
     """Start the platform on a SQLite database; without workers it only answers questions.
 
     Raises:
-        ValueError: when a setting in the environment cannot be read; the message names it.
+        Stop: when a setting in the environment cannot be read; the message names it.
     """
+    try:
+        settings, judge = LlmSettings.from_environ(env), judge_from_env(env)
+        rules = Operator.from_environ(env, embedded=True)
+    except (SettingsError, ValueError) as error:
+        raise Stop(ExitCode.USAGE, str(error)) from error
     async with AsyncExitStack() as closing:
         clock = SystemClock()
         meters = meters or Meters()
         bus = InProcessBus(pools=POOLS, clock=clock, meters=meters)
         redactor = Redactor()
-        settings = LlmSettings.from_environ(env)
-        door = OutgoingDoor(rules=Operator.from_environ(env, embedded=True))
+        door = OutgoingDoor(rules=rules)
         closing.push_async_callback(door.aclose)
         secrets = Secrets(environ=env, embedded=True, redactor=redactor)
         models = Models(settings=settings, door=door, secrets=secrets)
         closing.push_async_callback(models.aclose)
         regex = QuickJsRegex()
+        languages = installed_detector()
         thread = ThreadPoolExecutor(1, thread_name_prefix="regex")
         closing.callback(thread.shutdown, wait=False, cancel_futures=True)
         api = await closing.enter_async_context(
@@ -79,6 +86,7 @@ async def boot(
                 regex=regex,
                 executor=thread,
                 clock=clock.now,
+                languages=languages,
                 meters=meters,
             )
         )
@@ -93,6 +101,7 @@ async def boot(
                 redactor=redactor,
                 regex=regex,
                 regex_thread=thread,
+                languages=languages,
                 clock=clock,
             )
             judging = create_judge(

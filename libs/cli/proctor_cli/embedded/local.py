@@ -6,8 +6,8 @@ import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
-from proctor_cli.exits import ExitCode, Stop
 from proctor_cli.state import StateFolder
 
 from .boot import boot
@@ -15,9 +15,13 @@ from .platform import EmbeddedPlatform
 
 __all__ = ["open_embedded"]
 
+REPLIES = "PROCTOR_REPLAY_DIR"
+
 
 @asynccontextmanager
-async def open_embedded(folder: StateFolder, *, workers: bool) -> AsyncIterator[EmbeddedPlatform]:
+async def open_embedded(
+    folder: StateFolder, *, workers: bool, replies: Path | None = None
+) -> AsyncIterator[EmbeddedPlatform]:
     """Own the folder and run the platform on its database until the block ends.
 
     Runs that an earlier owner did not finish are ended as cancelled, so that they can be resumed.
@@ -25,12 +29,9 @@ async def open_embedded(folder: StateFolder, *, workers: bool) -> AsyncIterator[
     Raises:
         Stop: when another process owns the folder, or a setting cannot be read.
     """
+    env = ({REPLIES: str(replies)} if replies is not None else {}) | os.environ
     logging.getLogger("proctor_chassis").addHandler(logging.NullHandler())
     with folder.owned():
-        try:
-            opening = boot(folder.database_url, env=os.environ, workers=workers)
-            async with opening as platform:
-                await platform.api.end_interrupted()
-                yield EmbeddedPlatform(platform.api)
-        except ValueError as error:
-            raise Stop(ExitCode.USAGE, str(error)) from error
+        async with boot(folder.database_url, env=env, workers=workers) as platform:
+            await platform.api.end_interrupted()
+            yield EmbeddedPlatform(platform.api)

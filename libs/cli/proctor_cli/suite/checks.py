@@ -1,0 +1,52 @@
+"""What a loaded suite's cases would do wrong: the checks that saving makes, made without a platform."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from proctor_contracts.enums import Provider
+from proctor_grading.lint import AgentFacts, lint, problems
+from proctor_grading.regex import QuickJsRegex
+
+from .model import Origin, Suite
+from .problems import Path, SuiteProblem
+
+__all__ = ["Checked", "checked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What must be mended, and what is probably not meant."""
+
+    problems: Sequence[SuiteProblem]
+    warnings: Sequence[SuiteProblem]
+
+
+def checked(suite: Suite) -> Checked:
+    """Compile every pattern and schema of a suite, and look for checks that cannot say what is meant."""
+    regex = QuickJsRegex()
+    facts = _facts(suite)
+    faults: list[SuiteProblem] = []
+    warnings: list[SuiteProblem] = list(suite.warnings)
+    for case, origin in zip(suite.cases, suite.origins, strict=True):
+        faults += _pointed(origin, ((one.path, one.message) for one in problems(case, regex=regex)))
+        warnings += _pointed(origin, ((one.path, one.message) for one in lint(case, agent=facts)))
+    return Checked(faults, warnings)
+
+
+def _facts(suite: Suite) -> AgentFacts:
+    bot = suite.header.integration
+    reports = bot.provider is Provider.HTTP and bot.endpoint is not None
+    return AgentFacts(
+        captures_tools=reports and bot.endpoint is not None and bot.endpoint.tool_calls_path is not None,
+        has_prompt=bool(bot.agent_prompt),
+        has_judge=suite.header.judge is not None,
+    )
+
+
+def _pointed(origin: Origin, found: Iterator[tuple[str, str]]) -> Iterator[SuiteProblem]:
+    for dotted, message in found:
+        steps = dotted.split(".") if dotted else []
+        path: Path = tuple(int(step) if step.isdecimal() else step for step in steps)
+        yield origin.problem(path, message)
