@@ -157,12 +157,14 @@ def _alive(pid: int) -> bool:
 
 
 def _print_access(proctor: list[str], environment: dict[str, str], url: str) -> None:
-    """Make sure there is an account, give it a new key, and say how to use both."""
-    subprocess.run(
-        [*proctor, "accounts", "create", ACCOUNT], env=environment or None, capture_output=True, check=False
-    )
-    print(f"\nexport PROCTOR_SERVER={url}", flush=True)
-    subprocess.run([*proctor, "keys", "create", "--account", ACCOUNT], env=environment or None, check=True)
+    """Make sure there is an account, give it a new key, and print both as variables for a shell."""
+    env = environment or None
+    subprocess.run([*proctor, "accounts", "create", ACCOUNT], env=env, capture_output=True, check=False)
+    making = [*proctor, "keys", "create", "--account", ACCOUNT]
+    made = subprocess.run(making, env=env, capture_output=True, text=True, check=False)
+    if made.returncode != 0:
+        raise ServersError(f"no key could be made: {made.stderr.strip()}")
+    print(f"\nexport PROCTOR_SERVER={url} PROCTOR_API_KEY={made.stdout.strip()}", flush=True)
 
 
 async def _create_database(url: str) -> None:
