@@ -1,5 +1,6 @@
 # Everything here works from a fresh clone with nothing but Python 3.11 or newer and make.
 PYTHON ?= python3
+RUNNERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -35,7 +36,7 @@ bench: $(VENV)/.dev ## Measure speed and memory
 	@$(BIN)/python -m benchmarks
 
 up: $(VENV)/.dev ## Start all five services on real servers (Docker Compose, or local processes without Docker)
-	@$(BIN)/python -m tools.local up
+	@$(BIN)/python -m tools.local up --runners $(RUNNERS)
 
 down: $(VENV)/.dev ## Stop what `make up` started
 	@$(BIN)/python -m tools.local down
