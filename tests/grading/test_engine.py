@@ -5,7 +5,9 @@ import sys
 
 import pytest
 
+from proctor_contracts.assertions import Assertion
 from proctor_contracts.results import Verdict
+from proctor_grading.context import RegexLimit
 from proctor_grading.engine import grade
 from tests.grading.build import agent, assertion, call, check, context, holds, user
 
@@ -66,3 +68,51 @@ def test_numbers_that_are_none_do_not_reach_the_result() -> None:
 def test_grading_starts_without_what_it_may_never_need(module: str) -> None:
     code = f"import sys, proctor_grading.engine, proctor_grading.scoring; sys.exit({module!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+LONG = 150_000
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["а", "a", "«", "a-", "1 ", "111 ", "{", "[", '"', "`", "``` ", "\n", "a@", ".", "1,", "#а", "5 ", "а1"],
+)
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        assertion("lang", expected="uk", ignoreQuotes=True),
+        assertion("grounded_facts"),
+        assertion("no_prompt_leak"),
+        assertion("contains", value="x", caseInsensitive=True),
+        assertion("json_schema", schema=True, where="fence"),
+    ],
+)
+def test_endless_repetition_is_graded(wanted: Assertion, unit: str) -> None:
+    text = "Ось " + unit * (LONG // len(unit))
+    found = check(
+        wanted, text, known=context(prompt="будь чемним і допомагай людям, які щось питають у тебе")
+    )
+    assert found.code != "check_crashed"
+
+
+def test_braces_without_end_are_given_up() -> None:
+    for unit in ("{", "[", '{"', "[{"):
+        found = check(assertion("json_schema", schema=True, where="embedded"), unit * 20_000)
+        assert found.code == "no_json"
+
+
+def test_a_case_full_of_slow_patterns_is_given_up_early() -> None:
+    asked: list[str] = []
+
+    class Slow:
+        def search(self, pattern: str, *_: str) -> RegexLimit:
+            asked.append(pattern)
+            return RegexLimit("regex_timeout", "slow")
+
+        def problem(self, *_: str) -> None:
+            return None
+
+    wanted = [assertion("regex", pattern=f"p{number}") for number in range(10)]
+    results = grade(wanted, (user(), agent("так")), context(regex=Slow()))
+    assert {result.code for result in results} == {"regex_timeout"}
+    assert asked == ["p0", "p1", "p2"]

@@ -50,6 +50,11 @@ def test_a_reference_that_breaks_its_own_case_is_told_per_assertion() -> None:
     assert failing(reference=bad) == ["contains", "not_contains", "tool_call", "outcome"]
 
 
+def test_a_prompt_that_is_not_known_yet_does_not_spoil_a_reference() -> None:
+    checked = case({"kind": "no_prompt_leak"}, reference={"messages": [{"content": "Вітаю"}]})
+    assert check_reference(checked, context(prompt="")) == ()
+
+
 def test_replies_follow_the_users_messages_in_turn() -> None:
     late = {
         "messages": [{"content": "Хвилинку"}, {"content": "RAMOSU"}],

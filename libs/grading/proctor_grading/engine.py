@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from proctor_contracts.assertions import (
@@ -32,6 +33,7 @@ from .findings import Finding, unresolved
 from .language import check_lang
 from .leak import check_no_prompt_leak
 from .measures import budget_findings, check_cost, check_latency, check_outcome
+from .regex import PatientRegex
 from .texts import check_contains, check_contains_all, check_contains_any, check_not_contains, check_regex
 from .tools import check_tool_call
 
@@ -50,6 +52,7 @@ def grade(
     thread kept for them.
     """
     conversation = Conversation(transcript)
+    context = replace(context, regex=PatientRegex(context.regex))
     return tuple(
         graded(index, assertion, _guarded(assertion, conversation, context))
         for index, assertion in enumerate(assertions)

@@ -67,32 +67,33 @@ _MONTH_OF = {name: number for number, names in enumerate(_MONTHS, 1) for name in
 
 _SPACE = "[ \u00a0\u202f\u2009]"
 _NUMBER = (
-    rf"\d{{1,3}}(?:{_SPACE}\d{{3}}(?!\d))+(?:[.,]\d+)?"
-    r"|\d{1,3}(?:,\d{3}(?!\d))+(?:\.\d+)?"
-    r"|\d{1,3}(?:\.\d{3}(?!\d))+(?:,\d+)?"
-    r"|\d+(?:[.,]\d+)?"
+    rf"\d{{1,3}}(?:{_SPACE}\d{{3}}(?!\d)){{1,6}}(?:[.,]\d{{1,20}})?"
+    r"|\d{1,3}(?:,\d{3}(?!\d)){1,6}(?:\.\d{1,20})?"
+    r"|\d{1,3}(?:\.\d{3}(?!\d)){1,6}(?:,\d{1,20})?"
+    r"|\d{1,40}(?:[.,]\d{1,20})?"
 )
 _ALONE_BEFORE, _ALONE_AFTER = r"(?<![\w.,])", r"(?![\w]|[.,]\d)"
 _SYMBOLS = "|".join(sorted((re.escape(name) for name in _CODE_OF), key=len, reverse=True))
 _MONTH = "|".join(sorted(_MONTH_OF, key=len, reverse=True))
 
 
+# Every repetition is bounded or entered at its start only, so that a megabyte of repetition stays linear.
 def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE)
 
 
 _URL = _pattern(r"\b(?:https?://|www\.)[^\s<>\"«»]+")
-_EMAIL = _pattern(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_EMAIL = _pattern(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+")
 _ISO_DATE = _pattern(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 _DOT_DATE = _pattern(r"(?<![\d.,/])(\d{1,2})[./](\d{1,2})[./](\d{4})(?!\d)")
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
-_YEAR = rf"(?:,?{_SPACE}+(\d{{4}})(?!\d))?"
-_DAY_MONTH = _pattern(rf"(?<![\d.,]){_DAY}{_SPACE}+(?:of{_SPACE}+)?({_MONTH})\b\.?{_YEAR}")
-_MONTH_DAY = _pattern(rf"\b({_MONTH})\.?{_SPACE}+{_DAY}(?![\w:]){_YEAR}")
+_YEAR = rf"(?:,?{_SPACE}{{1,5}}(\d{{4}})(?!\d))?"
+_DAY_MONTH = _pattern(rf"(?<![\d.,]){_DAY}{_SPACE}{{1,5}}(?:of{_SPACE}{{1,5}})?({_MONTH})\b\.?{_YEAR}")
+_MONTH_DAY = _pattern(rf"\b({_MONTH})\.?{_SPACE}{{1,5}}{_DAY}(?![\w:]){_YEAR}")
 _TIME = _pattern(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?(?![\d:])")
 _PHONE = _pattern(r"(?<![\w])(?:\+\d[\d\s()\u00a0-]{7,18}\d|0\d{2}[\s-]?\d{3}[\s-]?\d{2}[\s-]?\d{2})(?!\w)")
 _ID = _pattern(
-    r"(?<!\w)(?:[#№]\s?(?P<hash>[\w-]*\d[\w-]*)"
+    r"(?<![\w-])(?:[#№]\s?(?P<hash>[\w-]*\d[\w-]*)"
     r"|(?P<mixed>(?=[\w-]*\d)(?=[\w-]*[^\W\d_])[^\W_][\w-]{3,}))"
 )
 _MONEY = _pattern(
@@ -101,7 +102,7 @@ _MONEY = _pattern(
 )
 _PERCENT = _pattern(rf"{_ALONE_BEFORE}({_NUMBER}){_SPACE}?(?:%|відсотк\w*|процент\w*|percent\b)")
 _PLAIN = _pattern(rf"{_ALONE_BEFORE}({_NUMBER}){_ALONE_AFTER}")
-_LIST_NUMBER = re.compile(r"^\s*\d{1,3}[.)](?=\s)", re.MULTILINE)
+_LIST_NUMBER = re.compile(r"^[ \t]*\d{1,3}[.)](?=\s)", re.MULTILINE)
 _SMALL = 10
 
 
@@ -110,14 +111,15 @@ def facts_in(text: str) -> list[Fact]:
     rest = _LIST_NUMBER.sub(lambda hit: " " * len(hit[0]), nfc(text))
     found: list[Fact] = []
     for pattern, read in _READERS:
-        blanked: list[tuple[int, int]] = []
-        for hit in pattern.finditer(rest):
+
+        def taken(hit: re.Match[str], read: Callable[[re.Match[str]], Fact | None] = read) -> str:
             fact = read(hit)
-            if fact is not None:
-                found.append(fact)
-                blanked.append(hit.span())
-        for start, end in blanked:
-            rest = rest[:start] + " " * (end - start) + rest[end:]
+            if fact is None:
+                return hit[0]
+            found.append(fact)
+            return " " * len(hit[0])
+
+        rest = pattern.sub(taken, rest)
     return sorted(found, key=lambda fact: fact.start)
 
 

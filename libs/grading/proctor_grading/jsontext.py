@@ -12,7 +12,7 @@ __all__ = ["JsonText", "documents", "finite", "parse"]
 
 _CLOSER = {"{": "}", "[": "]"}
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
-_MAX_FAILURES = 200
+_MAX_FAILURES = 40
 
 
 class JsonText(ValueError):
@@ -87,25 +87,27 @@ def documents(text: str, openers: str = "{") -> list[Json]:
     return found
 
 
+_TOKEN = re.compile(r'["{}\[\]]')
+
+
 def _balanced_end(text: str, begin: int) -> int | None:
     """Find where the bracket at `begin` is closed, reading JSON strings as opaque."""
     expected: list[str] = []
     at = begin
-    while at < len(text):
-        char = text[at]
+    while token := _TOKEN.search(text, at):
+        at = token.end()
+        char = token[0]
         if char == '"':
-            closing = _string_end(text, at)
+            closing = _string_end(text, at - 1)
             if closing is None:
                 return None
-            at = closing
+            at = closing + 1
         elif char in _CLOSER:
             expected.append(_CLOSER[char])
-        elif char in "}]":
-            if char != expected.pop():
-                return None
-            if not expected:
-                return at + 1
-        at += 1
+        elif char != expected.pop():
+            return None
+        elif not expected:
+            return at
     return None
 
 

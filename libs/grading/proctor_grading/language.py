@@ -31,8 +31,10 @@ _SURE = 0.8
 _ENOUGH_LETTERS = 6
 
 _CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
-_LINK = re.compile(r"\b(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
-_QUOTES = re.compile('«[^»]*»|„[^“”]*[“”]|“[^”]*”|"[^"]*"')
+# Runs of letters are entered at their start only and never given back, and quotes are bounded: an agent that
+# repeats itself for a megabyte must not take quadratic time.
+_LINK = re.compile(r"\b(?:https?://|www\.)\S+|(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+", re.IGNORECASE)
+_QUOTES = re.compile('«[^»]{0,1000}»|„[^“”]{0,1000}[“”]|“[^”]{0,1000}”|"[^"]{0,1000}"')
 _WORD = re.compile("[^\\W\\d_]+(?:['\u2019][^\\W\\d_]+)*")
 _CYRILLIC = re.compile("[\u0400-\u0481\u048a-\u052f\u1c80-\u1c8f\ua640-\ua66e\ua680-\ua69d]")
 _LATIN = re.compile(

@@ -156,9 +156,7 @@ def _tool_warnings(path: str, assertion: ToolCall) -> Iterator[CaseWarning]:
 def _case_warnings(case: CaseFields, agent: AgentFacts) -> Iterator[CaseWarning]:
     budget = case.budget
     if budget is not None and budget.max_tool_calls is not None and agent.captures_tools is False:
-        text = (
-            "tool calls of this agent are not recorded, so this limit and the case stay undecided"
-        )
+        text = "tool calls of this agent are not recorded, so this limit and the case stay undecided"
         yield CaseWarning("budget.maxToolCalls", "no_tool_capture", text)
     if case.threshold == 0:
         text = "with threshold 0 only a required check can fail the case"

@@ -21,8 +21,8 @@ _UNMEASURED = frozenset({"latency", "cost", "judge"})
 def check_reference(case: CaseFields, context: GradingContext) -> tuple[AssertionResult, ...]:
     """Return the checks that the reference solution does not pass; empty without one, or when it is good.
 
-    Time, cost and the judge are left out, as a text on paper has none. The reference states its own tool
-    calls and outcomes.
+    Time, cost, the judge and a prompt that is not known are left out: a text on paper has none. The reference
+    states its own tool calls and outcomes.
     """
     if case.reference is None:
         return ()
@@ -30,7 +30,9 @@ def check_reference(case: CaseFields, context: GradingContext) -> tuple[Assertio
     results = grade(case.assertions, reference_transcript(case, case.reference), known)
     good = {Verdict.PASSED, Verdict.NOT_APPLICABLE}
     return tuple(
-        result for result in results if result.verdict not in good and result.kind not in _UNMEASURED
+        result
+        for result in results
+        if result.verdict not in good and result.kind not in _UNMEASURED and result.code != "no_prompt"
     )
 
 

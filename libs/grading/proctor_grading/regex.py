@@ -6,13 +6,13 @@ import re
 import threading
 from typing import TYPE_CHECKING, Any
 
-from .context import RegexAnswer, RegexFound, RegexInvalid, RegexLimit, RegexMissing
+from .context import RegexAnswer, RegexEngine, RegexFound, RegexInvalid, RegexLimit, RegexMissing
 from .text import nfc, storable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FLAGS", "QuickJsRegex", "pasted_slashes"]
+__all__ = ["FLAGS", "PatientRegex", "QuickJsRegex", "pasted_slashes"]
 
 FLAGS = "dgimsuvy"
 TEXT_LIMIT = 100_000
@@ -20,6 +20,7 @@ PATTERN_LIMIT = 2_000
 FIRST_LIMIT = 0.1
 SECOND_LIMIT = 0.5
 MEMORY_LIMIT = 64 << 20
+PATIENCE = 3
 
 # The engine counts the CPU time of the whole process, so two evaluations at once would eat each other's time.
 _one_at_a_time = threading.Lock()
@@ -102,26 +103,19 @@ class QuickJsRegex:
 
     def _compile_error(self, pattern: str, flags: str) -> str | None:
         try:
-            self._functions(SECOND_LIMIT)[1](pattern, flags)
+            self._functions(FIRST_LIMIT)[1](pattern, flags)
         except Exception as error:  # noqa: BLE001 - the engine's own exception, imported lazily with it
+            if _limit_hit(error):
+                self._drop()
             return _reason(error)
-        finally:
-            self._drop()
         return None
 
     def _fault_position(self, pattern: str, flags: str) -> int:
         """Find the longest start of the pattern that compiles once its open groups and classes are closed."""
-        compiles = self._functions(SECOND_LIMIT)[1]
         closers, opened = _closers(pattern)
         for end in range(len(pattern), -1, -1):
-            try:
-                compiles(pattern[:end] + closers[end], flags)
-            except Exception:  # noqa: BLE001, S112 - a refused start is what this loop looks for
-                continue
-            finally_open = opened if end == len(pattern) else end
-            self._drop()
-            return finally_open
-        self._drop()
+            if self._compile_error(pattern[:end] + closers[end], flags) is None:
+                return opened if end == len(pattern) else end
         return 0
 
     def _functions(self, limit: float) -> tuple[Callable[..., str], Callable[..., bool]]:
@@ -140,6 +134,30 @@ class QuickJsRegex:
 
     def _drop(self) -> None:
         self._local.__dict__.clear()
+
+
+class PatientRegex:
+    """A `RegexEngine` for one grading that gives up after a few patterns have used up their time.
+
+    Patterns of all attempts share one thread, so a case full of slow ones must not hold up the others.
+    """
+
+    def __init__(self, engine: RegexEngine) -> None:
+        self._engine = engine
+        self._left = PATIENCE
+
+    def search(self, pattern: str, flags: str, text: str) -> RegexAnswer:
+        """Look for a pattern in a text."""
+        if self._left == 0:
+            return RegexLimit("regex_timeout", "not tried: too many patterns before it needed too much time")
+        answer = self._engine.search(pattern, flags, text)
+        if isinstance(answer, RegexLimit):
+            self._left -= 1
+        return answer
+
+    def problem(self, pattern: str, flags: str = "") -> str | None:
+        """Say why a pattern cannot be saved, or None when it can."""
+        return self._engine.problem(pattern, flags)
 
 
 def _bad_flags(flags: str) -> str | None:
