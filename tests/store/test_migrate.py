@@ -100,11 +100,6 @@ async def test_a_database_of_another_release_is_not_taken_for_a_fresh_one(tmp_pa
         await database.close()
 
 
-async def test_two_processes_may_migrate_one_sqlite_file_at_once(tmp_path: Path) -> None:
-    url = sqlite_url(tmp_path)
-    assert sorted(await asyncio.gather(migrate.upgrade(url), migrate.upgrade(url))) == [False, True]
-
-
 @pytest.mark.real
 async def test_postgresql_migrated_by_three_replicas_at_once_equals_the_models(database_url: str) -> None:
     done = await asyncio.gather(*(migrate.upgrade(database_url) for _ in range(3)))

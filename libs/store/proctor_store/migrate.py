@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 from sqlalchemy import Column, Connection, MetaData, String, Table, insert, inspect, select, text
@@ -80,6 +81,7 @@ def _run_migrations(connection: Connection) -> None:
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
 
+    logging.getLogger("alembic.runtime.plugins").setLevel(logging.WARNING)  # it names each of its plugins
     config = Config()
     location = str(Path(__file__).with_name("migrations"))
     config.set_main_option("script_location", location.replace("%", "%%"))

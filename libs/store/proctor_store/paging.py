@@ -18,17 +18,14 @@ __all__ = [
     "Rows",
     "cut",
     "read_cursor",
-    "read_page",
     "write_cursor",
 ]
 
 T = TypeVar("T")
-U = TypeVar("U")
 
 MAX_TAKE = 200
 DEFAULT_TAKE = 50
 MAX_SKIP = 2**31 - 1
-_DIGITS = 10
 
 
 class BadPage(ValueError):
@@ -87,34 +84,6 @@ def read_cursor(text: str) -> UUID:
     return found
 
 
-def read_page(
-    *,
-    take: str | None = None,
-    skip: str | None = None,
-    cursor: str | None = None,
-    default: int = DEFAULT_TAKE,
-) -> Page:
-    """Read the query parameters of a list.
-
-    Raises:
-        BadPage: naming the parameter that is out of range or unreadable.
-    """
-    return Page(
-        take=_whole("take", take, default, low=1, high=MAX_TAKE),
-        skip=_whole("skip", skip, 0, low=0, high=MAX_SKIP),
-        cursor=None if cursor is None else read_cursor(cursor),
-    )
-
-
 def cut(found: Sequence[T], page: Page) -> tuple[Sequence[T], bool]:
     """Cut a result of `take + 1` rows to the page, and say whether more follow."""
     return found[: page.take], len(found) > page.take
-
-
-def _whole(field: str, text: str | None, default: int, *, low: int, high: int) -> int:
-    if text is None:
-        return default
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS and low <= int(text) <= high):
-        raise BadPage(field, f"should be a whole number from {low} to {high}")
-    return int(text)

@@ -26,6 +26,7 @@ _BIG_TEXT = 200_000
 _BRANCH = re.compile(
     r"str|int|float|bool|none|dict|list|tuple|decimal|uuid|[A-Z].*|.*[\[\]()].*|[a-z]+(-[a-z]+)+|\[key\]"
 )
+_EMPTIED = "should have at least 1 item after validation, not 0"
 _MESSAGES = {
     "missing": "is required",
     "extra_forbidden": "is not a known field",
@@ -68,7 +69,7 @@ def field_problems(errors: Iterable[Mapping[str, Any]], document: Any) -> Proble
         messages, _ = merged.setdefault(path, ([], problem_code))
         if message not in messages:
             messages.append(message)
-    shown = list(merged.items())[:_MOST_SHOWN]
+    shown = [item for item in merged.items() if not _follows(item[0], item[1][0], merged)][:_MOST_SHOWN]
     return Problems(
         tuple(
             FieldProblem(path=path, message="; or ".join(messages), code=problem_code)
@@ -77,6 +78,11 @@ def field_problems(errors: Iterable[Mapping[str, Any]], document: Any) -> Proble
         status,
         code,
     )
+
+
+def _follows(path: str, messages: Sequence[str], others: Iterable[str]) -> bool:
+    """Whether a list is only called too short because pydantic dropped its wrong items, which are named."""
+    return messages == [_EMPTIED] and any(other.startswith(f"{path}.") for other in others)
 
 
 def kinds(field: str) -> tuple[str, ...]:
@@ -97,7 +103,7 @@ def _message(error: Mapping[str, Any], kind: str, path: str) -> tuple[str, str |
     if kind == "value_error":
         return str(context.get("error", error["msg"])), None
     text = _MESSAGES.get(kind, str(error["msg"]))
-    for start in ("Input ", "String ", "List ", "Tuple ", "Dictionary "):
+    for start in ("Input ", "String ", "List ", "Tuple ", "Dictionary ", "Value "):
         text = text.removeprefix(start)
     return text, None
 

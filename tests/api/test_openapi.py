@@ -1,0 +1,100 @@
+"""The OpenAPI document against its snapshot, and what it must not say.
+
+After a deliberate change run `PROCTOR_REWRITE_GOLDENS=1 pytest tests/api/test_openapi.py`,
+and read the difference.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest_asyncio
+
+from tests.api.conftest import Api
+
+SNAPSHOT = Path(__file__).parents[1] / "data" / "openapi.json"
+
+
+@pytest_asyncio.fixture
+async def document(api: Api) -> dict[str, Any]:
+    response = await api.client.get("/api/openapi.json")
+    assert response.status_code == 200
+    found: dict[str, Any] = response.json()
+    return found
+
+
+def refs(value: Any) -> set[str]:
+    match value:
+        case dict():
+            own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()
+            return own.union(*(refs(item) for item in value.values()))
+        case list():
+            return set().union(*(refs(item) for item in value))
+        case _:
+            return set()
+
+
+async def test_the_document_is_the_snapshot(document: dict[str, Any]) -> None:
+    text = json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    if os.environ.get("PROCTOR_REWRITE_GOLDENS"):
+        SNAPSHOT.write_text(text, encoding="utf-8")
+    assert json.loads(SNAPSHOT.read_text(encoding="utf-8")) == document
+
+
+async def test_only_what_runs_is_listed(document: dict[str, Any]) -> None:
+    operations = {f"{method.upper()} {path}" for path, found in document["paths"].items() for method in found}
+    assert operations == {
+        "GET /api/integrations",
+        "POST /api/integrations",
+        "GET /api/integrations/{integration_id}",
+        "PATCH /api/integrations/{integration_id}",
+        "DELETE /api/integrations/{integration_id}",
+        "GET /api/integrations/{integration_id}/handlers",
+        "POST /api/integrations/{integration_id}/handlers",
+        "PATCH /api/integrations/{integration_id}/handlers/{handler_id}",
+        "DELETE /api/integrations/{integration_id}/handlers/{handler_id}",
+        "GET /api/keys",
+        "POST /api/keys",
+        "DELETE /api/keys/{key_id}",
+        "GET /api/testing/cases",
+        "POST /api/testing/cases",
+        "POST /api/testing/cases/validate",
+        "POST /api/testing/cases/bulk",
+        "GET /api/testing/cases/{case_id}",
+        "PATCH /api/testing/cases/{case_id}",
+        "DELETE /api/testing/cases/{case_id}",
+        "GET /api/testing/runs",
+        "POST /api/testing/runs",
+        "GET /api/testing/runs/{run_id}",
+        "DELETE /api/testing/runs/{run_id}",
+        "GET /api/testing/runs/{run_id}/results",
+        "GET /api/testing/runs/{run_id}/export",
+        "GET /api/testing/runs/{run_id}/events",
+        "GET /api/testing/runs/{run_id}/diff/{other_id}",
+        "POST /api/testing/runs/{run_id}/cancel",
+        "POST /api/testing/runs/{run_id}/rerun",
+    }
+
+
+async def test_every_operation_answers_with_problems_and_none_with_422(document: dict[str, Any]) -> None:
+    for path in document["paths"].values():
+        for method, operation in path.items():
+            assert "422" not in operation["responses"]
+            assert "application/problem+json" in operation["responses"]["default"]["content"]
+            assert ("requestBody" in operation) == (
+                method in {"post", "patch"} and "cancel" not in operation["operationId"]
+            )
+            assert operation["security"]
+
+
+async def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    assert {ref.removeprefix("#/components/schemas/") for ref in refs(document)} <= set(schemas)
+    assert not {"HTTPValidationError", "ValidationError"} & set(schemas)
+
+
+async def test_the_docs_are_there(api: Api) -> None:
+    assert "openapi.json" in (await api.client.get("/api/docs")).text

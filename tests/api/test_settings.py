@@ -1,0 +1,77 @@
+"""What the API reads from its environment."""
+
+from __future__ import annotations
+
+import pytest
+
+from proctor_api.settings import ApiSettings, judge_from_env
+from proctor_chassis.settings import SettingsError
+
+NEEDED = {
+    "PROCTOR_AMQP_URL": "amqp://guest:guest@localhost/",
+    "PROCTOR_DATABASE_URL": "postgresql://proctor@localhost/proctor",
+}
+
+
+def test_broker_and_database_are_enough() -> None:
+    settings = ApiSettings.from_env(NEEDED)
+    assert (settings.http.port, settings.judge, settings.auto_migrate, settings.transaction_pooler) == (
+        8080,
+        None,
+        True,
+        False,
+    )
+    assert settings.pools == ("default", "high")
+
+
+def test_everything_else_can_be_said() -> None:
+    settings = ApiSettings.from_env(
+        NEEDED
+        | {
+            "PROCTOR_POOLS": "slow, high",
+            "PROCTOR_JUDGE_PROVIDER": "Anthropic",
+            "PROCTOR_JUDGE_MODEL": "m",
+            "PROCTOR_JUDGE_VOTES": "3",
+            "PROCTOR_AUTO_MIGRATE": "no",
+            "PROCTOR_TRANSACTION_POOLER": "1",
+            "PROCTOR_DATABASE_CONNECTIONS": "25",
+        }
+    )
+    assert settings.pools == ("default", "high", "slow")
+    assert settings.judge is not None
+    assert (settings.judge.provider, settings.judge.model, settings.judge.votes) == ("anthropic", "m", 3)
+    assert (settings.auto_migrate, settings.transaction_pooler, settings.pool_size) == (False, True, 25)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PROCTOR_AMQP_URL", ""),
+        ("PROCTOR_DATABASE_URL", "mysql://x/y"),
+        ("PROCTOR_AUTO_MIGRATE", "perhaps"),
+        ("PROCTOR_TRANSACTION_POOLER", "2"),
+        ("PROCTOR_DATABASE_CONNECTIONS", "0"),
+        ("PROCTOR_DATABASE_CONNECTIONS", "many"),
+        ("PROCTOR_HTTP_PORT", "x"),
+    ],
+)
+def test_a_wrong_variable_is_named(name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=name):
+        ApiSettings.from_env(NEEDED | {name: value})
+
+
+@pytest.mark.parametrize(
+    ("env", "named"),
+    [
+        ({"PROCTOR_JUDGE_PROVIDER": "openai"}, "PROCTOR_JUDGE_MODEL"),
+        ({"PROCTOR_JUDGE_MODEL": "m"}, "PROCTOR_JUDGE_PROVIDER"),
+        ({"PROCTOR_JUDGE_PROVIDER": "http", "PROCTOR_JUDGE_MODEL": "m"}, "PROCTOR_JUDGE_PROVIDER"),
+        (
+            {"PROCTOR_JUDGE_PROVIDER": "openai", "PROCTOR_JUDGE_MODEL": "m", "PROCTOR_JUDGE_VOTES": "2"},
+            "PROCTOR_JUDGE_VOTES",
+        ),
+    ],
+)
+def test_half_a_judge_is_refused_naming_what_is_missing(env: dict[str, str], named: str) -> None:
+    with pytest.raises(SettingsError, match=named):
+        judge_from_env(env)
