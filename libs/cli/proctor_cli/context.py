@@ -44,7 +44,10 @@ class Context:
             async with self.opener(target, workers=workers) as platform:
                 return await work(platform)
 
-        return asyncio.run(opened())
+        try:
+            return asyncio.run(opened())
+        except asyncio.CancelledError:  # a second interrupt
+            raise KeyboardInterrupt from None
 
 
 pass_context = click.make_pass_decorator(Context)

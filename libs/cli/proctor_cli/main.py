@@ -7,7 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import click
 from typing_extensions import override
@@ -91,24 +91,25 @@ def cli(
 
 
 def run(args: Sequence[str], *, obj: Any = None) -> int:
-    """Run the command and turn every ending into an exit code."""
+    """Run the command and turn every ending into an exit code; complaints go to the surroundings' stderr."""
+    errors: TextIO = sys.stderr if obj is None else obj.screen.err
     try:
         code = cli.main(args=list(args), obj=obj, prog_name="proctor", standalone_mode=False)
         return int(code or 0)
     except click.ClickException as error:
-        error.show()
+        error.show(file=errors)
         return ExitCode.USAGE
     except (click.Abort, KeyboardInterrupt):
-        click.echo("stopped", err=True)
+        click.echo("stopped", file=errors)
         return ExitCode.UNDECIDED
     except Stop as stop:
-        click.echo(f"proctor: {stop}", err=True)
+        click.echo(f"proctor: {stop}", file=errors)
         return stop.code
     except Exception as error:  # noqa: BLE001 - a crash must not look like a failed gate (Python would exit 1)
-        return _explained(error)
+        return _explained(error, errors)
 
 
-def _explained(error: Exception) -> int:
+def _explained(error: Exception, errors: TextIO) -> int:
     from .client import PlatformRefused, PlatformUnavailable  # noqa: PLC0415 - only when something went wrong
     from .exits import refusal_code  # noqa: PLC0415 - as above
     from .suite.problems import SuiteInvalid  # noqa: PLC0415 - as above
@@ -116,18 +117,18 @@ def _explained(error: Exception) -> int:
     match error:
         case SuiteInvalid():
             count = len(error.problems)
-            click.echo(f"{error}\n{count} {'problem' if count == 1 else 'problems'}", err=True)
+            click.echo(f"{error}\n{count} {'problem' if count == 1 else 'problems'}", file=errors)
             return ExitCode.USAGE
         case PlatformRefused():
-            click.echo(f"proctor: {error}", err=True)
+            click.echo(f"proctor: {error}", file=errors)
             for fault in error.problem.errors:
-                click.echo(f"  {fault.path}: {fault.message}", err=True)
+                click.echo(f"  {fault.path}: {fault.message}", file=errors)
             return refusal_code(error)
         case PlatformUnavailable():
-            click.echo(f"proctor: {error}", err=True)
+            click.echo(f"proctor: {error}", file=errors)
             return ExitCode.UNDECIDED
         case _:
-            traceback.print_exception(error)
+            traceback.print_exception(error, file=errors)
             return ExitCode.UNDECIDED
 
 

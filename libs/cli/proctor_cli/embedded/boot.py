@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 from proctor_api.local import LocalApi, open_local
 from proctor_api.settings import judge_from_env
@@ -15,9 +17,10 @@ from proctor_chassis.bus.inprocess import InProcessBus
 from proctor_chassis.clock import SystemClock
 from proctor_chassis.egress import Operator
 from proctor_chassis.egress.door import OutgoingDoor
+from proctor_chassis.logging import configure
 from proctor_chassis.metrics import Meters
 from proctor_chassis.secrets import Redactor, Secrets
-from proctor_chassis.settings import SettingsError
+from proctor_chassis.settings import LogSettings, SettingsError
 from proctor_cli.exits import ExitCode, Stop
 from proctor_grading.detector import installed_detector
 from proctor_grading.regex import QuickJsRegex
@@ -34,6 +37,8 @@ POOLS = ("default", "high")
 MOST_CONVERSATIONS = 1_000  # what a run may ask for; the run's own concurrency decides
 JUDGED_AT_ONCE = 64
 GRACE_SECONDS = 2.0
+LOG_LEVEL = "PROCTOR_LOG_LEVEL"
+LogLevel = Literal["debug", "info", "warning", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +57,11 @@ async def boot(
     env: Mapping[str, str],
     workers: bool,
     meters: Meters | None = None,
+    log_level: LogLevel | None = None,
 ) -> AsyncIterator[Booted]:
     """Start the platform on a SQLite database; without workers it only answers questions.
+
+    Without a log level, here or in PROCTOR_LOG_LEVEL, nothing is logged: reports tell what happened.
 
     Raises:
         Stop: when a setting in the environment cannot be read; the message names it.
@@ -61,6 +69,8 @@ async def boot(
     try:
         settings, judge = LlmSettings.from_environ(env), judge_from_env(env)
         rules = Operator.from_environ(env, embedded=True)
+        level = env.get(LOG_LEVEL) or log_level
+        logs = LogSettings.from_env({**env, LOG_LEVEL: level}) if level else None
     except (SettingsError, ValueError) as error:
         raise Stop(ExitCode.USAGE, str(error)) from error
     async with AsyncExitStack() as closing:
@@ -68,6 +78,10 @@ async def boot(
         meters = meters or Meters()
         bus = InProcessBus(pools=POOLS, clock=clock, meters=meters)
         redactor = Redactor()
+        if logs is not None:
+            configure(logs, redact=redactor.json, service="embedded")
+        elif not logging.getLogger().handlers:
+            logging.getLogger().addHandler(logging.NullHandler())
         door = OutgoingDoor(rules=rules)
         closing.push_async_callback(door.aclose)
         secrets = Secrets(environ=env, embedded=True, redactor=redactor)

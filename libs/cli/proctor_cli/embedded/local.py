@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -30,7 +29,6 @@ async def open_embedded(
         Stop: when another process owns the folder, or a setting cannot be read.
     """
     env = ({REPLIES: str(replies)} if replies is not None else {}) | os.environ
-    logging.getLogger("proctor_chassis").addHandler(logging.NullHandler())
     with folder.owned():
         async with boot(folder.database_url, env=env, workers=workers) as platform:
             await platform.api.end_interrupted()

@@ -41,7 +41,9 @@ async def up(
     counted = prometheus_meters({"service": "embedded"})
     meters = counted.meters if counted is not None else Meters()
     with folder.owned(), interrupts() as interrupted:
-        async with boot(folder.database_url, env=env, workers=True, meters=meters) as platform:
+        async with boot(
+            folder.database_url, env=env, workers=True, meters=meters, log_level="warning"
+        ) as platform:
             probes = Probes(
                 database=platform.api.services.database,
                 bus=platform.bus,

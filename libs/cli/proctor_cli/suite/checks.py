@@ -6,7 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from proctor_contracts.enums import Provider
+from proctor_grading.context import GradingContext
+from proctor_grading.detector import installed_detector
 from proctor_grading.lint import AgentFacts, lint, problems
+from proctor_grading.reference import check_reference
 from proctor_grading.regex import QuickJsRegex
 
 from .model import Origin, Suite
@@ -26,11 +29,20 @@ class Checked:
 def checked(suite: Suite) -> Checked:
     """Compile every pattern and schema of a suite, and look for checks that cannot say what is meant."""
     regex = QuickJsRegex()
+    languages = installed_detector()
+    prompt = suite.header.integration.agent_prompt
     facts = _facts(suite)
     faults: list[SuiteProblem] = []
     warnings: list[SuiteProblem] = list(suite.warnings)
     for case, origin in zip(suite.cases, suite.origins, strict=True):
-        faults += _pointed(origin, ((one.path, one.message) for one in problems(case, regex=regex)))
+        found = [(one.path, one.message) for one in problems(case, regex=regex, languages=languages)]
+        if not found:
+            context = GradingContext(regex=regex, prompt=prompt, languages=languages)
+            found = [
+                (f"assertions.{one.index}", f"the reference solution does not pass this check: {one.message}")
+                for one in check_reference(case, context)
+            ]
+        faults += _pointed(origin, iter(found))
         warnings += _pointed(origin, ((one.path, one.message) for one in lint(case, agent=facts)))
     return Checked(faults, warnings)
 
