@@ -57,6 +57,13 @@ def test_nul_and_lone_surrogates_are_graded_and_the_result_can_be_stored() -> No
     assert check(assertion("contains", value="ок\\u0000"), "ок\\u0000").passed is True
 
 
+def test_labels_that_cannot_be_stored_do_not_reach_the_result() -> None:
+    known = context(outcomes={"department": "бі\ud800\x00л"})
+    found = check(assertion("outcome", field="department", equals="billing"), "ок", known=known)
+    assert found.verdict is Verdict.FAILED
+    found.model_dump_json().encode()
+
+
 def test_numbers_that_are_none_do_not_reach_the_result() -> None:
     odd = call("price", {"x": float("nan")})
     found = check(assertion("tool_call", toolName="price", argsRegex="null"), user(), agent("ок", odd))

@@ -111,3 +111,9 @@ def test_a_threshold_allows_for_some_loose_facts() -> None:
 def test_an_answer_without_facts_has_nothing_to_ground() -> None:
     result = check(assertion("grounded_facts"), "Вітаю! У нас 3 варіанти.")
     assert (result.verdict, result.code) == (Verdict.NOT_APPLICABLE, "no_facts")
+
+
+def test_round_the_clock_and_phone_spellings() -> None:
+    assert check(assertion("grounded_facts"), "Ми працюємо 24/7").code == "no_facts"
+    for told, said in (("0800123456", "0 800 123 456"), ("0 800 123 456", "0800123456")):
+        assert check(assertion("grounded_facts"), user(told), agent(said)).verdict is Verdict.PASSED

@@ -59,7 +59,7 @@ def test_a_good_case_has_no_problems_and_every_bad_field_is_named_at_once() -> N
     ]
 
 
-def warnings(case_: CaseFields, **agent: bool) -> list[tuple[str, str]]:
+def warnings(case_: CaseFields, **agent: Any) -> list[tuple[str, str]]:
     return [(warning.path, warning.code) for warning in lint(case_, agent=AgentFacts(**agent))]
 
 
@@ -119,6 +119,22 @@ def test_checks_that_lack_what_they_need_are_pointed_out() -> None:
     assert warnings(checked, has_prompt=False, has_judge=False) == [
         ("assertions.0", "no_prompt"),
         ("assertions.1", "no_judge"),
+    ]
+
+
+def test_checks_of_what_the_agent_does_not_report_are_pointed_out() -> None:
+    checked = case(
+        {"kind": "outcome", "field": "department", "equals": "x"},
+        {"kind": "cost", "maxTokens": 5},
+        {"kind": "latency", "maxMs": 5, "metric": "ttft"},
+    )
+    assert warnings(checked) == []
+    told = {"reports_usage": True, "reports_first_token": True, "outcomes": frozenset({"department"})}
+    assert warnings(checked, **told) == []
+    assert warnings(checked, reports_usage=False, reports_first_token=False, outcomes=frozenset()) == [
+        ("assertions.0.field", "outcome_not_reported"),
+        ("assertions.1", "no_usage"),
+        ("assertions.2", "no_timing"),
     ]
 
 

@@ -133,6 +133,11 @@ def test_a_clean_evaluation_reads_as_in_the_first_product() -> None:
     assert described.suggestions == ()
 
 
+def test_a_long_list_of_failures_is_cut_short() -> None:
+    graded = [result(F, message="ні")] * 12
+    assert evaluation(graded, decide(graded, 70)).reasoning.endswith("; and 2 more")
+
+
 VERDICTS = st.sampled_from([Verdict.PASSED, Verdict.FAILED, Verdict.UNRESOLVED, Verdict.NOT_APPLICABLE])
 GRADED = st.lists(st.builds(result, VERDICTS, st.integers(1, 20)), max_size=12)
 

@@ -12,7 +12,7 @@ from proctor_contracts.transcript import ToolCallRecord, TranscriptEntry
 
 from .text import fold
 
-__all__ = ["SCOPE_NAMES", "Call", "Conversation", "Message"]
+__all__ = ["FORBIDDEN_SCOPE_NAMES", "SCOPE_NAMES", "Call", "Conversation", "Message"]
 
 SCOPE_NAMES = {
     Scope.ANY: "any agent message",
@@ -20,6 +20,9 @@ SCOPE_NAMES = {
     Scope.FIRST: "the first agent message",
     Scope.LAST: "the last agent message",
 }
+FORBIDDEN_SCOPE_NAMES = SCOPE_NAMES | {Scope.ALL: SCOPE_NAMES[Scope.ANY]}
+"""The same for checks that something is absent, which always read every message."""
+
 TRUNCATED = "truncated_tool_call"
 
 

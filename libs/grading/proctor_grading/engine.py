@@ -30,8 +30,6 @@ from proctor_contracts.transcript import TranscriptEntry
 from .context import GradingContext
 from .conversation import Conversation
 from .findings import Finding, unresolved
-from .language import check_lang
-from .leak import check_no_prompt_leak
 from .measures import budget_findings, check_cost, check_latency, check_outcome
 from .regex import PatientRegex
 from .texts import check_contains, check_contains_all, check_contains_any, check_not_contains, check_regex
@@ -106,6 +104,8 @@ def _check(assertion: Assertion, conversation: Conversation, context: GradingCon
         case Regex():
             return check_regex(assertion, conversation, context)
         case Lang():
+            from .language import check_lang  # noqa: PLC0415 - its patterns take time to build
+
             return check_lang(assertion, conversation, context)
         case ToolCall():
             return check_tool_call(assertion, conversation, context)
@@ -116,6 +116,8 @@ def _check(assertion: Assertion, conversation: Conversation, context: GradingCon
         case Cost():
             return check_cost(assertion, conversation, context)
         case NoPromptLeak():
+            from .leak import check_no_prompt_leak  # noqa: PLC0415 - seldom used
+
             return check_no_prompt_leak(assertion, conversation, context)
         case GroundedFacts():
             from .facts import check_grounded_facts  # noqa: PLC0415 - its patterns take time to build

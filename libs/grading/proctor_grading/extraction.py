@@ -102,13 +102,14 @@ _MONEY = _pattern(
 )
 _PERCENT = _pattern(rf"{_ALONE_BEFORE}({_NUMBER}){_SPACE}?(?:%|відсотк\w*|процент\w*|percent\b)")
 _PLAIN = _pattern(rf"{_ALONE_BEFORE}({_NUMBER}){_ALONE_AFTER}")
-_LIST_NUMBER = re.compile(r"^[ \t]*\d{1,3}[.)](?=\s)", re.MULTILINE)
+_NO_FACT = re.compile(r"^[ \t]*\d{1,3}[.)](?=\s)|(?<![\w/.])24/7(?![\w/])", re.MULTILINE)
+"""List numbers, and round the clock."""
 _SMALL = 10
 
 
 def facts_in(text: str) -> list[Fact]:
-    """Find the facts of a text, in order; bare counts from 0 to 10 and list numbers are none."""
-    rest = _LIST_NUMBER.sub(lambda hit: " " * len(hit[0]), nfc(text))
+    """Find the facts of a text, in order; bare counts from 0 to 10, list numbers and 24/7 are none."""
+    rest = _NO_FACT.sub(lambda hit: " " * len(hit[0]), nfc(text))
     found: list[Fact] = []
     for pattern, read in _READERS:
 

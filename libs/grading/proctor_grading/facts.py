@@ -127,8 +127,11 @@ class _Evidence:
             case FactKind.PERCENT:
                 return value in values[FactKind.PERCENT] or value in values[FactKind.NUMBER]
             case FactKind.NUMBER:
-                kinds = (FactKind.NUMBER, FactKind.MONEY, FactKind.PERCENT, FactKind.ID, FactKind.PHONE)
-                return any(value in values[kind] for kind in kinds)
+                kinds = (FactKind.NUMBER, FactKind.MONEY, FactKind.PERCENT, FactKind.ID)
+                told = values[FactKind.PHONE]
+                return any(value in values[kind] for kind in kinds) or any(
+                    _same_phone(value, other) for other in told
+                )
             case _:
                 assert_never(fact.kind)
 

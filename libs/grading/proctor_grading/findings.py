@@ -31,6 +31,9 @@ class Finding:
 _OK = Finding(Verdict.PASSED)
 
 
+_MESSAGE_LIMIT = 600
+
+
 def _cut(text: str | None) -> str | None:
     return None if text is None else excerpt(text, limit=EXCERPT_LIMIT)
 
@@ -61,9 +64,9 @@ def failed(
     details: Mapping[str, Json] | None = None,
 ) -> Finding:
     """Say that the agent misbehaved: what was expected, what was seen, where."""
-    seen = _cut(seen)
-    where = None if at is None else Where(entry=at, excerpt=seen)
-    return Finding(Verdict.FAILED, code, message, _cut(expected), seen, where, score, notes, details)
+    where = None if at is None else Where(entry=at)
+    message = excerpt(message, limit=_MESSAGE_LIMIT)
+    return Finding(Verdict.FAILED, code, message, _cut(expected), _cut(seen), where, score, notes, details)
 
 
 def unresolved(
@@ -77,6 +80,7 @@ def unresolved(
 ) -> Finding:
     """Say that we could not find out; the score becomes an interval."""
     where = None if at is None else Where(entry=at)
+    message = excerpt(message, limit=_MESSAGE_LIMIT)
     return Finding(Verdict.UNRESOLVED, code, message, _cut(expected), _cut(seen), where, None, notes)
 
 

@@ -10,7 +10,7 @@ from proctor_contracts.assertions import NoPromptLeak
 from proctor_contracts.enums import Role
 
 from .context import GradingContext
-from .conversation import SCOPE_NAMES, Conversation
+from .conversation import FORBIDDEN_SCOPE_NAMES, Conversation
 from .findings import Finding, failed, no_agent_message, passed, unresolved
 from .text import excerpt, quoted
 
@@ -25,7 +25,7 @@ def check_no_prompt_leak(check: NoPromptLeak, conversation: Conversation, contex
 
     Words are letters and digits after NFKC and case folding; a shorter prompt is one run.
     """
-    expected = f"no {SHINGLE} words in a row of the agent's prompt in {SCOPE_NAMES[check.scope]}"
+    expected = f"no {SHINGLE} words in a row of the agent's prompt in {FORBIDDEN_SCOPE_NAMES[check.scope]}"
     messages = conversation.messages(check.scope)
     if not messages:
         return no_agent_message(expected)

@@ -8,10 +8,14 @@ from dataclasses import dataclass
 
 from proctor_contracts.assertions import (
     Assertion,
+    Cost,
     JsonSchema,
     Judge,
     Lang,
+    Latency,
+    LatencyMetric,
     NoPromptLeak,
+    Outcome,
     Regex,
     ToolCall,
 )
@@ -47,6 +51,9 @@ class AgentFacts:
     captures_tools: bool | None = None
     has_prompt: bool | None = None
     has_judge: bool | None = None
+    reports_usage: bool | None = None
+    reports_first_token: bool | None = None
+    outcomes: frozenset[str] | None = None
 
 
 def problems(
@@ -133,6 +140,17 @@ def _warnings(path: str, assertion: Assertion, agent: AgentFacts) -> Iterator[Ca
         case Judge() if agent.has_judge is False:
             text = "no judge model is set for the run, so the check stays undecided"
             yield CaseWarning(path, "no_judge", text)
+        case Outcome(field=field) if (
+            agent.outcomes is not None and field.partition(".")[0] not in agent.outcomes
+        ):
+            text = f"the endpoint's outcomePaths have no {field}, so the check always fails"
+            yield CaseWarning(f"{path}.field", "outcome_not_reported", text)
+        case Cost(max_tokens=int()) if agent.reports_usage is False:
+            text = "the agent reports no tokens, so the check stays undecided; set endpoint.usagePath"
+            yield CaseWarning(path, "no_usage", text)
+        case Latency(metric=LatencyMetric.TTFT) if agent.reports_first_token is False:
+            text = "the agent's answers come in one piece, so the check stays undecided"
+            yield CaseWarning(path, "no_timing", text)
         case _:
             pass
     if assertion.needs_tools and agent.captures_tools is False:

@@ -138,9 +138,9 @@ def evaluation(results: Sequence[AssertionResult], verdict: CaseVerdict) -> Eval
     open_ = [result for result in results if _undecided(result)]
     parts = []
     if failing:
-        parts.append("Failed: " + "; ".join(f"{_name(result)}: {result.message}" for result in failing))
+        parts.append(f"Failed: {_told(failing)}")
     if open_:
-        parts.append("Undecided: " + "; ".join(f"{_name(result)}: {result.message}" for result in open_))
+        parts.append(f"Undecided: {_told(open_)}")
     suggestions = dict.fromkeys(
         _SUGGESTIONS[result.code] for result in (*failing, *open_) if result.code in _SUGGESTIONS
     )
@@ -158,6 +158,7 @@ def evaluation(results: Sequence[AssertionResult], verdict: CaseVerdict) -> Eval
     )
 
 
+_TOLD = 10
 _POINTS = {Verdict.PASSED: 100, Verdict.FAILED: 0}
 
 _SUGGESTIONS = {
@@ -189,6 +190,11 @@ def _undecided(result: AssertionResult) -> bool:
 
 def _name(result: AssertionResult) -> str:
     return f"{result.kind} [{result.ref or '-'}]"
+
+
+def _told(results: Sequence[AssertionResult]) -> str:
+    told = "; ".join(f"{_name(result)}: {result.message}" for result in results[:_TOLD])
+    return f"{told}; and {len(results) - _TOLD} more" if len(results) > _TOLD else told
 
 
 def _tags(results: Sequence[AssertionResult]) -> tuple[str, ...]:

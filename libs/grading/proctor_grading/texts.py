@@ -9,7 +9,7 @@ from proctor_contracts.assertions import Contains, ContainsAll, ContainsAny, Not
 from proctor_contracts.enums import Scope
 
 from .context import GradingContext, RegexFound, RegexInvalid, RegexLimit, RegexMissing
-from .conversation import SCOPE_NAMES, Conversation, Message
+from .conversation import FORBIDDEN_SCOPE_NAMES, SCOPE_NAMES, Conversation, Message
 from .findings import Finding, failed, no_agent_message, passed, unresolved
 from .text import excerpt, fold, quoted
 
@@ -56,7 +56,7 @@ def check_contains_any(check: ContainsAny, conversation: Conversation) -> Findin
 
 def check_not_contains(check: NotContains, conversation: Conversation) -> Finding:
     """A text occurs in no message of the scope; `any` and `all` both mean every message."""
-    expected = f"no {quoted(check.value, 200)} in {_negative_scope(check.scope)}"
+    expected = f"no {quoted(check.value, 200)} in {FORBIDDEN_SCOPE_NAMES[check.scope]}"
     messages = conversation.messages(check.scope)
     if not messages:
         return no_agent_message(expected)
@@ -78,7 +78,7 @@ def check_regex(  # noqa: PLR0911 - one return per kind of answer
     check: Regex, conversation: Conversation, context: GradingContext
 ) -> Finding:
     """A pattern is found in the scope, or with `mustMatch: false` in no message of it."""
-    scope = SCOPE_NAMES[check.scope] if check.must_match else _negative_scope(check.scope)
+    scope = SCOPE_NAMES[check.scope] if check.must_match else FORBIDDEN_SCOPE_NAMES[check.scope]
     name = excerpt(f"/{check.pattern}/{check.flags}", limit=200)
     expected = f"{'a match' if check.must_match else 'no match'} of {name} in {scope}"
     messages = conversation.messages(check.scope)
@@ -164,10 +164,6 @@ def _lacking(lacks: Sequence[str], expected: str, message: Message) -> Finding:
         seen=excerpt(message.text),
         at=message.entry,
     )
-
-
-def _negative_scope(scope: Scope) -> str:
-    return SCOPE_NAMES[Scope.ANY if scope is Scope.ALL else scope]
 
 
 def _listed(values: Sequence[str]) -> str:
