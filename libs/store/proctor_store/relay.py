@@ -28,8 +28,8 @@ class Relay:
     """Drains the outbox whenever it is woken, and every second as a net.
 
     `publish` returns once the broker has confirmed, raises `Undeliverable` for a message that can never go,
-    and anything else when the broker is away; the message then stays. `undeliverable` hears of buried messages,
-    so that their cases can end in `error`; `relayed` hears of those that are out.
+    and anything else when the broker is away; the message then stays. `undeliverable` hears of buried
+    messages, so that their cases can end in `error`; `relayed` hears of those that are out.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class Relay:
         self._clock = clock
         self._poll = poll_seconds
         self._wake = asyncio.Event()
+        self._buried: list[tuple[Waiting, str]] = []
         self._task: asyncio.Task[None] | None = None
 
     def wake(self) -> None:
@@ -81,6 +82,7 @@ class Relay:
 
     async def drain(self) -> int:
         """Relay one batch; returns how many messages left, buried ones included."""
+        await self._tell_buried()
         buried: list[tuple[Waiting, str]] = []
         async with self._database.transaction() as unit:
             waiting = await outbox.take(unit, limit=BATCH)
@@ -101,7 +103,14 @@ class Relay:
                             extra={"message_id": message.message_id, "why": str(answer)},
                         )
             await outbox.remove(unit, [message.row for message in sent])
-        await self._relayed(sent)
-        for message, reason in buried:
-            await self._undeliverable(message, reason)
+        self._buried += buried
+        await self._tell_buried()
+        if sent:
+            await self._relayed(sent)
         return len(sent) + len(buried)
+
+    async def _tell_buried(self) -> None:
+        """Say what was buried; what cannot be told now, because the database went away, is told next time."""
+        while self._buried:
+            await self._undeliverable(*self._buried[0])
+            self._buried.pop(0)

@@ -94,15 +94,22 @@ class Database:
 async def _outages() -> AsyncIterator[None]:
     try:
         yield
-    except (OperationalError, PoolTimeout, OSError, TimeoutError) as error:
-        raise StoreUnavailable(str(error)) from error
     except DBAPIError as error:
-        if error.connection_invalidated or _starting_or_stopping(error):
+        if error.connection_invalidated or _passes(error):
             raise StoreUnavailable(str(error)) from error
         raise
+    except (PoolTimeout, OSError, TimeoutError) as error:
+        raise StoreUnavailable(str(error)) from error
 
 
-def _starting_or_stopping(error: DBAPIError) -> bool:
-    """Whether PostgreSQL refused because it is stopping or starting (class 57) or gone (class 08)."""
-    state = getattr(error.orig, "sqlstate", None) or ""
-    return state.startswith(("08", "57P"))
+def _passes(error: DBAPIError) -> bool:
+    """Whether the same work can succeed later: the statement was right, the database was not there for it.
+
+    SQLite tells a wrong statement from a locked or unreadable file by its error name. PostgreSQL: gone (class
+    08), short of resources (53), stopping or starting (57P), a lost race with another transaction (40).
+    """
+    state = getattr(error.orig, "sqlstate", None)
+    if state is not None:
+        return str(state).startswith(("08", "40", "53", "57P"))
+    name = getattr(error.orig, "sqlite_errorname", None)
+    return isinstance(error, OperationalError) and name != "SQLITE_ERROR"

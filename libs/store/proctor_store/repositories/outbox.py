@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy import delete, func, insert, select
 
 from proctor_contracts.messages import Message
+from proctor_contracts.topology import JOBS
 from proctor_store.session import Unit
 from proctor_store.tables import OutboxDeadRow, OutboxRow
 
@@ -104,10 +105,17 @@ async def bury(unit: Unit, message: Waiting, *, reason: str, now: datetime) -> N
 
 
 async def drop_run(unit: Unit, run_id: UUID) -> None:
-    """Forget the jobs of a run that have not left yet; what others must hear of it stays."""
-    await unit.connection.execute(
-        delete(OutboxRow).where(OutboxRow.run_id == run_id, OutboxRow.exchange == "proctor.jobs")
+    """Forget the jobs of a run that have not left yet; what others must hear of it stays.
+
+    Jobs that a relay is sending at this moment are skipped, since waiting for the broker would hold up a
+    cancel; workers drop them.
+    """
+    jobs = (
+        select(OutboxRow.id)
+        .where(OutboxRow.run_id == run_id, OutboxRow.exchange == JOBS.name)
+        .with_for_update(skip_locked=True)
     )
+    await unit.connection.execute(delete(OutboxRow).where(OutboxRow.id.in_(jobs)))
 
 
 async def count(unit: Unit) -> int:

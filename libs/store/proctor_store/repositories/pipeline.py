@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -44,6 +44,7 @@ __all__ = [
     "finish_run",
     "in_flight_by_account",
     "insert_phases",
+    "live_runs",
     "lock_accounts",
     "lock_runs",
     "oldest_waiting",
@@ -53,22 +54,28 @@ __all__ = [
     "results_by_id",
     "running_runs",
     "save_results",
+    "settings_of",
     "waiting_results",
+    "waiting_retries",
 ]
 
+
+MOST_PARAMETERS = 10_000
+"""How many ids go into one statement: SQLite takes 32,766 parameters, PostgreSQL's driver one more."""
 
 # Built once: the collector runs these for every batch, and building a statement costs more than running it.
 _LOCK_ACCOUNTS = (
     select(Account.id, Account.balance_micro, Account.max_concurrent_cases, Account.runs_per_minute)
     .where(Account.id.in_(bindparam("ids", expanding=True)))
     .order_by(Account.id)
-    .with_for_update()
+    # Not FOR UPDATE, which would keep out writers of rows that refer to the account; they hold locks too.
+    .with_for_update(key_share=True)
 )
 _LOCK_RUNS = (
     select(*RUN_COLUMNS)
     .where(Run.id.in_(bindparam("ids", expanding=True)))
     .order_by(Run.id)
-    .with_for_update()
+    .with_for_update(key_share=True)
 )
 _SAME_CASE = (RunCase.run_id == TestResult.run_id) & (RunCase.case_id == TestResult.case_id)
 _RESULTS = (
@@ -77,7 +84,14 @@ _RESULTS = (
     .where(TestResult.id.in_(bindparam("ids", expanding=True)))
 )
 _WAITING = (
-    select(TestResult.id, TestResult.case_id, TestResult.trial, TestResult.ordinal, RunCase.snapshot)
+    select(
+        TestResult.id,
+        TestResult.case_id,
+        TestResult.trial,
+        TestResult.ordinal,
+        TestResult.attempt,
+        RunCase.snapshot,
+    )
     .join(RunCase, _SAME_CASE)
     .where(
         TestResult.run_id == bindparam("run"),
@@ -124,6 +138,11 @@ def _bump(add: tuple[str, ...], put: tuple[str, ...]) -> Executable:
     )
 
 
+def _batched(ids: Sequence[UUID], size: int) -> Iterator[Sequence[UUID]]:
+    """Cut a list into parts that fit into one statement."""
+    return (ids[start : start + size] for start in range(0, len(ids), size))
+
+
 async def lock_accounts(unit: Unit, ids: Iterable[UUID]) -> dict[UUID, AccountRow]:
     """Lock accounts in id order, always before their runs."""
     rows = await unit.connection.execute(_LOCK_ACCOUNTS, {"ids": sorted(set(ids))})
@@ -140,6 +159,17 @@ async def lock_runs(unit: Unit, ids: Iterable[UUID]) -> dict[UUID, RunRow]:
     """Lock runs in id order."""
     rows = await unit.connection.execute(_LOCK_RUNS, {"ids": sorted(set(ids))})
     return {row[0]: RunRow(*row) for row in rows}
+
+
+async def live_runs(unit: Unit) -> list[UUID]:
+    """List the runs that are not over."""
+    return list((await unit.connection.execute(select(Run.id).where(Run.status.in_(LIVE)))).scalars())
+
+
+async def settings_of(unit: Unit, run_id: UUID) -> dict[str, Any] | None:
+    """Read the settings of a run that is not over."""
+    query = select(Run.settings).where(Run.id == run_id, Run.status.in_(LIVE))
+    return (await unit.connection.execute(query)).scalar_one_or_none()
 
 
 async def running_runs(unit: Unit, account_ids: Iterable[UUID]) -> set[UUID]:
@@ -182,8 +212,11 @@ async def insert_phases(unit: Unit, phases: Sequence[NewPhase]) -> set[tuple[UUI
 
 async def results_by_id(unit: Unit, ids: Iterable[UUID]) -> dict[UUID, ResultRow]:
     """Read results with their case snapshots."""
-    rows = await unit.connection.execute(_RESULTS, {"ids": sorted(set(ids))})
-    return {row[0]: ResultRow(*row) for row in rows}
+    found: dict[UUID, ResultRow] = {}
+    for part in _batched(sorted(set(ids)), MOST_PARAMETERS):
+        rows = await unit.connection.execute(_RESULTS, {"ids": part})
+        found |= {row[0]: ResultRow(*row) for row in rows}
+    return found
 
 
 async def result_of_job(unit: Unit, run_id: UUID, case_id: UUID, trial: int) -> tuple[UUID, int, str] | None:
@@ -200,20 +233,30 @@ async def executed_payloads(
 ) -> Mapping[tuple[UUID, int], dict[str, Any]]:
     """Read what was executed in the attempts that are now judged."""
     wanted = set(keys)
-    if not wanted:
-        return {}
-    query = select(ResultPhase.result_id, ResultPhase.attempt, ResultPhase.payload).where(
-        ResultPhase.result_id.in_(sorted({key[0] for key in wanted})),
-        ResultPhase.phase == Phase.EXECUTED.value,
-    )
-    rows = await unit.connection.execute(query)
-    return {(row[0], row[1]): row[2] for row in rows if (row[0], row[1]) in wanted}
+    found: dict[tuple[UUID, int], dict[str, Any]] = {}
+    for part in _batched(sorted({key[0] for key in wanted}), MOST_PARAMETERS):
+        query = select(ResultPhase.result_id, ResultPhase.attempt, ResultPhase.payload).where(
+            ResultPhase.result_id.in_(part), ResultPhase.phase == Phase.EXECUTED.value
+        )
+        rows = await unit.connection.execute(query)
+        found |= {(row[0], row[1]): row[2] for row in rows if (row[0], row[1]) in wanted}
+    return found
 
 
 async def waiting_results(unit: Unit, run_id: UUID, *, from_ordinal: int, limit: int) -> Sequence[WaitingRow]:
     """Read the next results to let out, in order."""
     rows = await unit.connection.execute(_WAITING, {"run": run_id, "from": from_ordinal, "limit": limit})
     return [WaitingRow(*row) for row in rows]
+
+
+async def waiting_retries(unit: Unit, run_id: UUID) -> Sequence[UUID]:
+    """List the results that wait for a retry, in order."""
+    query = (
+        select(TestResult.id)
+        .where(TestResult.run_id == run_id, TestResult.stage == "waiting", TestResult.attempt > 0)
+        .order_by(TestResult.ordinal)
+    )
+    return (await unit.connection.execute(query)).scalars().all()
 
 
 async def save_results(unit: Unit, changes: Sequence[Mapping[str, Any]]) -> None:
@@ -284,7 +327,7 @@ async def end_waiting(unit: Unit, run_id: UUID, *, error: Mapping[str, Any], now
     """End every result that was never let out; returns how many."""
     statement = (
         update(TestResult)
-        .where(TestResult.run_id == run_id, TestResult.stage == "waiting")
+        .where(TestResult.run_id == run_id, TestResult.stage == "waiting", TestResult.attempt == 0)
         .values(status="error", stage="done", first_status="error", error=dict(error), completed_at=now)
     )
     return (await unit.connection.execute(statement)).rowcount

@@ -90,12 +90,13 @@ class ResultRow:
 
 @dataclass(frozen=True, slots=True)
 class WaitingRow:
-    """A result not yet let out."""
+    """A result that waits to be let out; `attempt` counts the attempts it has behind it."""
 
     id: UUID
     case_id: UUID
     trial: int
     ordinal: int
+    attempt: int
     snapshot: dict[str, Any]
 
 

@@ -110,7 +110,7 @@ async def snapshots(
         select(RunCase.snapshot, RunCase.search_text, func.min(TestResult.ordinal).label("first"))
         .join(TestResult, (TestResult.run_id == RunCase.run_id) & (TestResult.case_id == RunCase.case_id))
         .where(RunCase.run_id == run_id)
-        .group_by(RunCase.run_id, RunCase.case_id, RunCase.snapshot, RunCase.search_text)
+        .group_by(RunCase.run_id, RunCase.case_id)
         .order_by("first")
     )
     if statuses is not None:

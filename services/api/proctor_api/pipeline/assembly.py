@@ -11,6 +11,7 @@ from uuid import UUID
 
 from proctor_chassis.bus.port import (
     Bus,
+    BusUnavailable,
     DeadSubscription,
     Listener,
     MessageTooLarge,
@@ -170,6 +171,9 @@ class Pipeline:
                 await self._publish(job)
             except Undeliverable as error:
                 await self.collector.undeliverable(job, str(error))
+            except BusUnavailable:
+                # The process is stopping; its rows say at the next start what is outstanding.
+                return
 
     async def _publish(self, message: outbox.Outgoing) -> None:
         try:

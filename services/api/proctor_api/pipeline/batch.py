@@ -8,16 +8,16 @@ from datetime import datetime
 from typing import Any, assert_never
 from uuid import UUID
 
-from proctor_contracts.enums import ResultStatus, Role
+from proctor_contracts.enums import Role
 from proctor_contracts.messages import CaseExecuted, CaseJudged, JudgeCriterion, JudgeRequested
 from proctor_contracts.results import AssertionResult, Verdict
 from proctor_contracts.transcript import TranscriptEntry
-from proctor_grading.scoring import CaseVerdict, Tag
 from proctor_llm.prices import Prices
 
 from .budget import shares
+from .endings import end_result, release
 from .steps import AskJudge, Final, Retry, Step, after_execution, after_judging
-from .work import ResultWork, RunWork, case_requested
+from .work import ResultWork, RunWork
 
 __all__ = ["Applier", "Report", "judge_requested", "turn_latencies"]
 
@@ -38,7 +38,6 @@ class Applier:
     executed: Mapping[tuple[UUID, int], Mapping[str, Any]]
     prices: Prices
     now: datetime
-    out_of_money: frozenset[UUID] = frozenset()
 
     def awaited(self, report: Report) -> bool:
         """Whether the report is the one its result waits for; a duplicate or late one changes nothing."""
@@ -93,10 +92,10 @@ class Applier:
             case AskJudge():
                 self._ask_judge(run, result, step, transcript)
             case Retry():
-                self._retry(run, result, step, event)
+                self._retry(run, result, step)
             case Final():
-                self._release(run, result)
-                self._end(run, result, step, event)
+                history = result.history_with(step.outcome)
+                end_result(run, result, step, history, event=event, now=self.now)
             case _:
                 assert_never(step)
 
@@ -104,9 +103,9 @@ class Applier:
         self, run: RunWork, result: ResultWork, step: AskJudge, transcript: tuple[TranscriptEntry, ...]
     ) -> None:
         reserve = shares(result.case, run.settings, self.prices) if result.now("reserved_micro") else None
-        self._release(run, result, keep=0 if reserve is None else reserve.judge)
+        release(run, result, keep=0 if reserve is None else reserve.judge)
         run.add["judging"] += 1
-        result.change |= {"stage": "judging", "dispatched_at": self.now}
+        result.change |= {"stage": "judging", "dispatched_at": self.now, "losses": 0}
         run.send(
             judge_requested(
                 run,
@@ -118,82 +117,21 @@ class Applier:
         )
         run.event("case.executed", {**result.label(), "status": "judging"})
 
-    def _retry(self, run: RunWork, result: ResultWork, step: Retry, event: str) -> None:
-        self._release(run, result)
-        history = [*result.now("history"), [step.outcome.status.value, step.outcome.score]]
-        uncommitted = run.uncommitted
-        reserve = shares(result.case, run.settings, self.prices) if uncommitted is not None else None
-        broke = reserve is not None and uncommitted is not None and reserve.total > uncommitted
-        if broke or run.row.account_id in self.out_of_money:
-            # There is no money for another attempt, so what was seen so far is the answer.
-            self._end(run, result, _as_seen(result, step), event)
-            return
-        attempt = result.now("attempt") + 1
-        run.add["in_flight"] += 1
-        if reserve is not None:
-            run.add["reserved_micro"] += reserve.total
-        result.change |= {
-            "history": history,
-            "attempt": attempt,
-            "stage": "executing",
-            "dispatched_at": self.now,
-            "losses": 0,
-            "reserved_micro": 0 if reserve is None else reserve.total,
-            "first_status": history[0][0],
-        }
+    def _retry(self, run: RunWork, result: ResultWork, step: Retry) -> None:
+        """Put the result back in line, before those that were never out; the dispatcher lets it go."""
+        release(run, result)
+        history = result.history_with(step.outcome)
+        result.change |= {"history": history, "stage": "waiting", "losses": 0, "first_status": history[0][0]}
+        run.put["next_ordinal"] = min(run.next_ordinal, result.row.ordinal)
         run.event(
             "case.retried",
-            {**result.label(), "status": step.outcome.status.value, "score": step.outcome.score},
-        )
-        run.send(
-            case_requested(
-                run,
-                result_id=result.row.id,
-                trial=result.row.trial,
-                attempt=attempt,
-                case=result.case,
-                share=None if reserve is None else reserve.agent,
-            )
-        )
-
-    def _end(self, run: RunWork, result: ResultWork, step: Final, event: str) -> None:
-        history = [*result.now("history"), [step.outcome.status.value, step.outcome.score]]
-        verdict = step.verdict
-        error = None if verdict.error is None else verdict.error.model_dump(mode="json", by_alias=True)
-        result.change |= {
-            "status": step.status.value,
-            "stage": "done",
-            "history": history,
-            "deciding_attempt": step.deciding,
-            "score": verdict.score,
-            "score_min": verdict.score_min,
-            "score_max": verdict.score_max,
-            "first_status": history[0][0],
-            "flaky": step.flaky,
-            "needs_review": Tag.NEEDS_REVIEW in verdict.tags,
-            "error": error,
-            "completed_at": self.now,
-        }
-        run.ended(step.status)
-        if step.flaky:
-            run.add["flaky"] += 1
-        run.event(
-            event,
             {
                 **result.label(),
-                "status": step.status.value,
-                "score": verdict.score,
-                "flaky": step.flaky,
-                "error": None if error is None else error["code"],
+                "attempt": result.now("attempt") + 1,
+                "status": step.outcome.status.value,
+                "score": step.outcome.score,
             },
         )
-
-    def _release(self, run: RunWork, result: ResultWork, *, keep: int = 0) -> None:
-        reserved = result.now("reserved_micro")
-        kept = min(keep, reserved)
-        if reserved != kept:
-            run.add["reserved_micro"] -= reserved - kept
-            result.change["reserved_micro"] = kept
 
 
 def judge_requested(
@@ -233,8 +171,3 @@ def judge_requested(
         timeout_ms=run.settings.case_timeout_ms,
         budget_micro_usd=share,
     )
-
-
-def _as_seen(result: ResultWork, step: Retry) -> Final:
-    verdict = CaseVerdict(ResultStatus.FAILED, step.outcome.score, step.outcome.score, step.outcome.score)
-    return Final(ResultStatus.FAILED, step.outcome, verdict, flaky=False, deciding=result.now("attempt"))

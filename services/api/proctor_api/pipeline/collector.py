@@ -11,7 +11,7 @@ from proctor_store.repositories.outbox import Outgoing
 from proctor_store.session import Database, StoreUnavailable
 
 from .batch import Report
-from .batcher import Batcher
+from .batcher import Batcher, Stopped
 from .lost import Loss, dead_letter_loss, report_of_loss, undeliverable_loss
 from .settle import Settler
 
@@ -43,12 +43,14 @@ class Collector:
         """Take a report; returns once it is durable.
 
         Raises:
-            RetryLater: when the database is away, which is never the report's fault.
+            RetryLater: when the database is away or this process stops, which is never the report's fault.
         """
         try:
             await self._batcher.add(report)
         except StoreUnavailable as error:
             raise RetryLater("the database is away", after=OUTAGE_RETRY_SECONDS) from error
+        except Stopped as error:
+            raise RetryLater("this process is stopping") from error
 
     async def dead_letter(self, letter: DeadLetter) -> None:
         """End the case of a job or report that was given up, so that its run still completes."""

@@ -1,11 +1,12 @@
-"""Windowed dispatch: how many cases may leave, and letting them out in the transaction that freed the slot."""
+"""Windowed dispatch: how many cases may leave, let out in the transaction that freed the slot."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from proctor_contracts.cases import CaseSnapshot
 from proctor_contracts.enums import Blame, ResultStatus
@@ -15,7 +16,9 @@ from proctor_store.repositories import pipeline
 from proctor_store.session import Unit
 
 from .budget import shares
-from .work import RunWork, case_requested
+from .endings import end_result
+from .steps import cut_short
+from .work import ResultWork, RunWork, case_requested
 
 __all__ = ["DEFAULT_WINDOW", "Dispatcher", "room", "window"]
 
@@ -66,13 +69,7 @@ class Dispatcher:
         if run.next_ordinal >= run.row.total or not run.live:
             return 0
         if out_of_money:
-            await self._end_waiting(
-                unit,
-                run,
-                now=now,
-                code="balance_exhausted",
-                message="the account's balance is used up; top it up and run the rest again",
-            )
+            await self._out_of_money(unit, run, now=now)
             return 0
         size = window(
             stated=run.settings.concurrency,
@@ -82,93 +79,123 @@ class Dispatcher:
         if size != run.row.window:
             run.put["window"] = size
         free = room(window=size, in_flight=run.in_flight, judging=run.judging, allowance=allowance)
-        left = 0
-        while free > 0:
+        left = broke = 0
+        while left < free:
             waiting = await pipeline.waiting_results(
-                unit, run.row.id, from_ordinal=run.next_ordinal, limit=free
+                unit, run.row.id, from_ordinal=run.next_ordinal, limit=free - left
             )
             if not waiting:
                 run.put["next_ordinal"] = run.row.total
                 break
-            sent, stop = await self._send(unit, run, waiting, now=now)
-            left += sent
-            free -= sent
+            sent, unaffordable, stop = self._send(run, waiting, now=now)
+            await pipeline.save_results(unit, sent)
+            broke += await self._give_up(unit, run, unaffordable, now=now)
+            left += len(sent)
             if stop:
                 break
+        if broke:
+            run.event("run.budget_exhausted", {"cases": broke})
         return left
 
-    async def _send(self, unit: Unit, run: RunWork, waiting: Any, *, now: datetime) -> tuple[int, bool]:
-        """Send results in order while the budget holds; True when the rest must wait for settlements."""
-        changes: list[dict[str, Any]] = []
-        broke: list[Any] = []
-        stop = False
+    def _send(
+        self, run: RunWork, waiting: Sequence[pipeline.WaitingRow], *, now: datetime
+    ) -> tuple[list[dict[str, Any]], list[pipeline.WaitingRow], bool]:
+        """Send results in order while the budget holds.
+
+        Returns the changes of those sent, those that will never fit, and True when the rest must wait for
+        settlements.
+        """
+        sent: list[dict[str, Any]] = []
+        unaffordable: list[pipeline.WaitingRow] = []
         for row in waiting:
             case = CaseSnapshot.model_validate(row.snapshot)
-            reserve = shares(case, run.settings, self.prices) if run.uncommitted is not None else None
-            if reserve is not None and reserve.total > (run.uncommitted or 0):
+            uncommitted = run.uncommitted
+            reserve = shares(case, run.settings, self.prices) if uncommitted is not None else None
+            if reserve is not None and uncommitted is not None and reserve.total > uncommitted:
                 if run.in_flight or run.judging:
-                    stop = True
-                    break
-                broke.append(row)
+                    return sent, unaffordable, True
+                unaffordable.append(row)
                 run.put["next_ordinal"] = row.ordinal + 1
                 continue
             run.put["next_ordinal"] = row.ordinal + 1
             run.add["in_flight"] += 1
-            if reserve is not None:
-                run.add["reserved_micro"] += reserve.total
+            reserved = 0 if reserve is None else reserve.total
+            run.add["reserved_micro"] += reserved
             run.send(
                 case_requested(
                     run,
                     result_id=row.id,
                     trial=row.trial,
-                    attempt=1,
+                    attempt=row.attempt + 1,
                     case=case,
                     share=None if reserve is None else reserve.agent,
                 )
             )
-            changes.append(
+            sent.append(
                 {
                     "id": row.id,
                     "status": ResultStatus.RUNNING.value,
                     "stage": "executing",
-                    "attempt": 1,
+                    "attempt": row.attempt + 1,
                     "dispatched_at": now,
-                    "reserved_micro": 0 if reserve is None else reserve.total,
+                    "reserved_micro": reserved,
                 }
             )
-        await pipeline.save_results(unit, changes)
-        if broke:
-            error = _error(
-                "budget_exhausted",
-                "what is left of the run's budget does not cover this case; raise budgetCents",
-            )
-            await pipeline.save_results(
-                unit,
-                [
-                    {
-                        "id": row.id,
-                        "status": "error",
-                        "stage": "done",
-                        "error": error,
-                        "first_status": "error",
-                        "completed_at": now,
-                    }
-                    for row in broke
-                ],
-            )
-            run.ended(ResultStatus.ERROR, len(broke))
-            run.event("run.budget_exhausted", {"cases": len(broke)})
-        return len(changes), stop
+        return sent, unaffordable, False
 
-    async def _end_waiting(self, unit: Unit, run: RunWork, *, now: datetime, code: str, message: str) -> None:
-        ended = await pipeline.end_waiting(unit, run.row.id, error=_error(code, message), now=now)
+    async def _give_up(
+        self, unit: Unit, run: RunWork, rows: Sequence[pipeline.WaitingRow], *, now: datetime
+    ) -> int:
+        """End what the budget does not cover; returns how many had never been out."""
+        error = CaseError(
+            code="budget_exhausted",
+            message="what is left of the run's budget does not cover this case; raise budgetCents",
+            blame=Blame.INFRASTRUCTURE,
+        )
+        fresh = [row.id for row in rows if row.attempt == 0]
+        values = {
+            "status": ResultStatus.ERROR.value,
+            "stage": "done",
+            "error": _written(error),
+            "first_status": ResultStatus.ERROR.value,
+            "completed_at": now,
+        }
+        await pipeline.save_results(unit, [{"id": result, **values} for result in fresh])
+        if fresh:
+            run.ended(ResultStatus.ERROR, len(fresh))
+        await self._cut_short(unit, run, [row.id for row in rows if row.attempt], error=error, now=now)
+        return len(fresh)
+
+    async def _cut_short(
+        self, unit: Unit, run: RunWork, result_ids: Sequence[UUID], *, error: CaseError, now: datetime
+    ) -> None:
+        """End results that wait for a retry with what their attempts have shown."""
+        if not result_ids:
+            return
+        rows = await pipeline.results_by_id(unit, result_ids)
+        works = [
+            ResultWork(row, CaseSnapshot.model_validate(row.snapshot))
+            for row in sorted(rows.values(), key=lambda row: row.ordinal)
+        ]
+        for work in works:
+            step = cut_short(work.case, work.history, error=error)
+            end_result(run, work, step, work.row.history, event="case.executed", now=now)
+        await pipeline.save_results(unit, [work.saved() for work in works])
+
+    async def _out_of_money(self, unit: Unit, run: RunWork, *, now: datetime) -> None:
+        error = CaseError(
+            code="balance_exhausted",
+            message="the account's balance is used up; top it up and run the rest again",
+            blame=Blame.INFRASTRUCTURE,
+        )
+        retries = await pipeline.waiting_retries(unit, run.row.id)
+        await self._cut_short(unit, run, retries, error=error, now=now)
+        ended = await pipeline.end_waiting(unit, run.row.id, error=_written(error), now=now)
         run.put["next_ordinal"] = run.row.total
         if ended:
             run.ended(ResultStatus.ERROR, ended)
-            run.event(f"run.{code}", {"cases": ended})
+            run.event("run.balance_exhausted", {"cases": ended})
 
 
-def _error(code: str, message: str) -> dict[str, Any]:
-    return CaseError(code=code, message=message, blame=Blame.INFRASTRUCTURE).model_dump(
-        mode="json", by_alias=True
-    )
+def _written(error: CaseError) -> dict[str, Any]:
+    return error.model_dump(mode="json", by_alias=True)

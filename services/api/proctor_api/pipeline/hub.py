@@ -36,13 +36,13 @@ class Watcher:
         taken, self._pending = self._pending, []
         return taken
 
-    async def wait(self, seconds: float) -> None:
-        """Wait until woken, or as long as a lost hint may cost."""
+    async def wait(self, seconds: float) -> bool:
+        """Wait until woken, or as long as a lost hint may cost; says whether it was woken."""
         try:
             async with asyncio.timeout(seconds):
-                await self._woken.wait()
+                return await self._woken.wait()
         except TimeoutError:
-            return
+            return False
         finally:
             self._woken.clear()
 

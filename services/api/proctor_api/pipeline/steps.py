@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from proctor_contracts.agents import JudgePolicy, JudgeSettings
 from proctor_contracts.cases import CaseSnapshot
-from proctor_contracts.enums import ResultStatus
+from proctor_contracts.enums import ResultStatus, RetryPolicy
 from proctor_contracts.messages import CaseExecuted
-from proctor_contracts.results import AssertionResult, Verdict
+from proctor_contracts.results import AssertionResult, CaseError, Verdict
 from proctor_grading.retries import Again, Done, next_step
-from proctor_grading.scoring import CaseVerdict, best_possible, decide, skip_judge
+from proctor_grading.scoring import CaseVerdict, Tag, best_possible, decide, skip_judge
 
 __all__ = [
     "AskJudge",
@@ -22,6 +22,7 @@ __all__ = [
     "Step",
     "after_execution",
     "after_judging",
+    "cut_short",
     "merged",
 ]
 
@@ -39,10 +40,29 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class AttemptOutcome:
-    """How one attempt ended."""
+    """How one attempt ended; `score` is None when only the interval is known."""
 
     status: ResultStatus
     score: int | None
+    score_min: int | None = None
+    score_max: int | None = None
+    needs_review: bool = False
+
+    @classmethod
+    def of(cls, verdict: CaseVerdict) -> AttemptOutcome:
+        """Keep of a verdict what a later attempt may have to show."""
+        return cls(
+            verdict.status,
+            verdict.score,
+            verdict.score_min,
+            verdict.score_max,
+            Tag.NEEDS_REVIEW in verdict.tags,
+        )
+
+    def verdict(self, status: ResultStatus) -> CaseVerdict:
+        """Show this attempt's points for a result that ended as `status`."""
+        tags = (Tag.NEEDS_REVIEW,) if self.needs_review else ()
+        return CaseVerdict(status, self.score, self.score_min, self.score_max, None, tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +143,25 @@ def merged(
     )
 
 
+def cut_short(case: CaseSnapshot, history: Sequence[AttemptOutcome], *, error: CaseError) -> Final:
+    """End a result that was to be retried when nothing more can be spent: what was seen is the answer.
+
+    A case whose attempts must all pass cannot be called passed without the missing ones, so it gets `error`.
+    """
+    step = next_step(case.retry_policy, 0, [attempt.status for attempt in history])
+    if isinstance(step, Again):
+        raise AssertionError("no retries were left to ask for")  # noqa: TRY004 - a fault of ours, not a type
+    if case.retry_policy is RetryPolicy.ALL and step.status is ResultStatus.PASSED:
+        verdict = CaseVerdict(ResultStatus.ERROR, None, None, None, error)
+        return Final(ResultStatus.ERROR, history[-1], verdict, flaky=False, deciding=len(history))
+    shown = history[step.deciding_attempt - 1]
+    return Final(step.status, shown, shown.verdict(step.status), step.flaky, step.deciding_attempt)
+
+
 def _settle(
     case: CaseSnapshot, verdict: CaseVerdict, history: Sequence[AttemptOutcome], plan: Plan
 ) -> Retry | Final:
-    outcome = AttemptOutcome(verdict.status, verdict.score)
+    outcome = AttemptOutcome.of(verdict)
     attempts = [*history, outcome]
     step = next_step(case.retry_policy, plan.retries_on_failure, [attempt.status for attempt in attempts])
     match step:
@@ -136,10 +171,8 @@ def _settle(
             return Final(step.status, outcome, verdict, step.flaky, deciding)
         case Done(deciding_attempt=deciding):
             # An earlier attempt explains the result, so its score is the one to show.
-            points = attempts[deciding - 1].score
-            return Final(
-                step.status, outcome, CaseVerdict(step.status, points, points, points), step.flaky, deciding
-            )
+            shown = attempts[deciding - 1].verdict(step.status)
+            return Final(step.status, outcome, shown, step.flaky, deciding)
 
 
 def _without_judge(results: Sequence[AssertionResult]) -> tuple[AssertionResult, ...]:

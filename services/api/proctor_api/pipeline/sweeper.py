@@ -5,22 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import assert_never
+from typing import Any, assert_never
 
 from proctor_chassis.bus.port import Depth
 from proctor_contracts.enums import Blame
 from proctor_contracts.ids import job_id, judge_job_id
 from proctor_contracts.messages import CaseExecuted, CaseJudged
 from proctor_contracts.results import AssertionResult, CaseError
+from proctor_contracts.run_settings import RunSettings
 from proctor_contracts.topology import JUDGE_CASES, runner_queue
 from proctor_contracts.transcript import TranscriptEntry
 from proctor_store.repositories import claims, pipeline
 from proctor_store.repositories.pipeline import OutRow
-from proctor_store.session import Database, StoreUnavailable, Unit
+from proctor_store.session import Database, StoreUnavailable
 
 from .batch import Report, judge_requested
 from .budget import shares
@@ -36,6 +37,7 @@ EVERY_SECONDS = 10.0
 LEASE = timedelta(seconds=30)
 SHORTEST_TIMEOUT = timedelta(seconds=1)
 LIMIT = 500
+MOST_OUT = 1_000_000
 MAX_LOSSES = 1
 
 
@@ -52,8 +54,8 @@ def judge_loss(
 ) -> Verdict:
     """Tell waiting in a queue from a dead worker.
 
-    A job is lost only when it has been out for longer than its case may take, no living worker holds it, and its
-    queue has nothing left that it could be: what is still ready there may be this very job.
+    A job is lost only when it has been out for longer than its case may take, no living worker holds it, and
+    its queue has nothing left that it could be: what is still ready there may be this very job.
     """
     if out_for <= timeout or held or depth is None or depth.ready > 0:
         return Verdict.WAIT
@@ -99,52 +101,74 @@ class Sweeper:
         return acted
 
     async def resume(self) -> int:
-        """Send everything again that is out; for a process that owns its database and bus alone and just started."""
+        """Send everything that is out again and fill every window.
+
+        For a process that owns its database and bus alone and just started.
+        """
         async with self.database.transaction() as unit:
-            out = await pipeline.out_before(unit, self.clock() + LEASE, limit=100_000)
-            held = await self.settler.lock(unit, {row.run_id for row in out})
+            out = await pipeline.out_before(unit, self.clock() + LEASE, limit=MOST_OUT)
+            held = await self.settler.lock(unit, await pipeline.live_runs(unit))
             await self.settler.load(unit, held, [row.id for row in out])
+            judging = [(row.id, row.attempt) for row in out if row.stage == "judging"]
+            payloads = await pipeline.executed_payloads(unit, judging)
             for row in out:
-                await self._send(unit, held, row)
+                self._send(held, row, payloads.get((row.id, row.attempt)))
             await self.settler.flush(unit, held)
         return len(out)
 
     async def _look(self, row: OutRow) -> int:
         judging = row.stage == "judging"
         name = (judge_job_id if judging else job_id)(row.run_id, row.case_id, row.trial, row.attempt)
+        async with self.database.reading() as unit:
+            settings = await pipeline.settings_of(unit, row.run_id)
+        if settings is None:
+            return 0
+        run_settings = RunSettings.model_validate(settings)
+        queue = JUDGE_CASES if judging else runner_queue(run_settings.pool)
+        # Asked before the locks are taken: the broker may take its time.
+        depth = await self.depth(queue.name)
+        now = self.clock()
+        verdict = judge_loss(
+            out_for=now - (row.dispatched_at or now),
+            timeout=timedelta(milliseconds=run_settings.case_timeout_ms),
+            held=self.workers.holds(name),
+            depth=depth,
+            losses=row.losses,
+        )
+        match verdict:
+            case Verdict.WAIT:
+                return 0
+            case Verdict.SEND_AGAIN:
+                return await self._send_again(row, name)
+            case Verdict.GIVE_UP:
+                await self.report(_given_up(row, now=now))
+                return 1
+            case _:
+                assert_never(verdict)
+
+    async def _send_again(self, row: OutRow, name: str) -> int:
         async with self.database.transaction() as unit:
             held = await self.settler.lock(unit, [row.run_id])
             run = held.runs.get(row.run_id)
             if run is None or not run.live:
                 return 0
-            queue = JUDGE_CASES if judging else runner_queue(run.settings.pool)
-            verdict = judge_loss(
-                out_for=held.now - (row.dispatched_at or held.now),
-                timeout=timedelta(milliseconds=run.settings.case_timeout_ms),
-                held=self.workers.holds(name),
-                depth=await self.depth(queue.name),
-                losses=row.losses,
-            )
-            if verdict is Verdict.SEND_AGAIN:
-                await self.settler.load(unit, held, [row.id])
-                if not held.results[row.id].expects(row.attempt, row.stage):
-                    return 0
-                log.warning("job_lost", extra={"job": name})
-                held.results[row.id].change |= {"losses": row.losses + 1, "dispatched_at": held.now}
-                await self._send(unit, held, row)
-                await self.settler.flush(unit, held)
-        match verdict:
-            case Verdict.WAIT:
+            await self.settler.load(unit, held, [row.id])
+            result = held.results.get(row.id)
+            if (
+                result is None
+                or not result.expects(row.attempt, row.stage)
+                or result.row.losses != row.losses
+            ):
+                # Its report came in the meantime.
                 return 0
-            case Verdict.SEND_AGAIN:
-                return 1
-            case Verdict.GIVE_UP:
-                await self.report(_given_up(row, now=held.now))
-                return 1
-            case _:
-                assert_never(verdict)
+            log.warning("job_lost", extra={"job": name})
+            result.change |= {"losses": row.losses + 1, "dispatched_at": held.now}
+            payloads = await pipeline.executed_payloads(unit, [(row.id, row.attempt)])
+            self._send(held, row, payloads.get((row.id, row.attempt)))
+            await self.settler.flush(unit, held)
+        return 1
 
-    async def _send(self, unit: Unit, held: Held, row: OutRow) -> None:
+    def _send(self, held: Held, row: OutRow, payload: Mapping[str, Any] | None) -> None:
         run, result = held.runs[row.run_id], held.results[row.id]
         reserve = (
             shares(result.case, run.settings, self.settler.prices) if result.now("reserved_micro") else None
@@ -161,21 +185,23 @@ class Sweeper:
                 )
             )
             return
-        payloads = await pipeline.executed_payloads(unit, [(row.id, row.attempt)])
-        payload = payloads[row.id, row.attempt]
+        executed = payload or {}
         run.send(
             judge_requested(
                 run,
                 result,
-                results=[AssertionResult.model_validate(r) for r in payload.get("assertionResults", ())],
-                transcript=tuple(TranscriptEntry.model_validate(e) for e in payload.get("transcript", ())),
+                results=[AssertionResult.model_validate(r) for r in executed.get("assertionResults", ())],
+                transcript=tuple(TranscriptEntry.model_validate(e) for e in executed.get("transcript", ())),
                 share=None if reserve is None else reserve.judge,
             )
         )
 
 
 def _given_up(row: OutRow, *, now: datetime) -> Report:
-    message = "the worker that had this case was lost twice; look at the workers' logs, then run the errored cases again"
+    message = (
+        "the worker that had this case was lost twice; "
+        "look at the workers' logs, then run the errored cases again"
+    )
     if row.stage == "judging":
         return CaseJudged(
             run_id=row.run_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -66,7 +66,15 @@ class RunWork:
         """End the run as cancelled with the results that were open."""
         self.ended(ResultStatus.CANCELLED, open_results)
         self.put["next_ordinal"] = self.row.total
+        # What was out counts no more, so that the account's other runs may use the places at once.
+        for name in ("in_flight", "judging", "reserved_micro"):
+            self.add[name] -= getattr(self.row, name) + self.add[name]
         self.ending = RunStatus.CANCELLED
+
+    @property
+    def changed(self) -> bool:
+        """Whether there is anything to write."""
+        return bool(any(self.add.values()) or self.put or self.events or self.outgoing)
 
     @property
     def live(self) -> bool:
@@ -125,7 +133,12 @@ class ResultWork:
     @property
     def history(self) -> list[AttemptOutcome]:
         """The graded attempts so far."""
-        return [AttemptOutcome(ResultStatus(status), score) for status, score in self.now("history")]
+        return [AttemptOutcome(ResultStatus(status), *rest) for status, *rest in self.now("history")]
+
+    def history_with(self, outcome: AttemptOutcome) -> list[list[Any]]:
+        """The graded attempts and one more, as they are stored."""
+        status, *rest = astuple(outcome)
+        return [*self.now("history"), [status.value, *rest]]
 
     def expects(self, attempt: int, stage: str) -> bool:
         """Whether this report is the one that is awaited; anything else is a duplicate or came too late."""

@@ -50,8 +50,8 @@ class Feed:
     ) -> AsyncIterator[RunEvent]:
         """Yield a run's events after number `after` (none: all), up to and including the terminal one.
 
-        A number that the run never reached gets one `run.resync` with the counters and the newest number, and goes
-        on from there; on a run that is over it gets the terminal event.
+        A number that the run never reached gets one `run.resync` with the counters and the newest number, and
+        goes on from there; on a run that is over it gets the terminal event.
 
         Raises:
             ApiError: 404, before the first event.
@@ -79,7 +79,9 @@ class Feed:
                         yield progress
                 for live in watcher.take():
                     yield RunEvent(seq=None, event=live.event, data=live.data, at=self._clock())
-                await watcher.wait(self._net)
+                if not await watcher.wait(self._net) and await self._progress(caller, run_id) is None:
+                    # Deleted with its integration while we watched: there will be no terminal event.
+                    return
 
     async def _position(self, caller: Caller, run_id: UUID, after: int) -> tuple[int, RunEvent | None]:
         async with self._database.reading() as unit:

@@ -26,7 +26,7 @@ def result_view(row: Mapping[Any, Any], phases: Phases, plan: Plan, *, include_a
     status = ResultStatus(row["status"])
     shown = row["deciding_attempt"] or row["attempt"]
     executed = phases.get(shown, {}).get("executed", {})
-    assertions = _assertions(phases.get(shown, {}), plan)
+    assertions = _assertions(phases.get(shown, {}), plan, over=shown <= len(row["history"]))
     latencies = row["latencies"] or []
     return ResultView(
         id=row["id"],
@@ -71,14 +71,15 @@ def _attempts(row: Mapping[Any, Any], phases: Phases, plan: Plan) -> tuple[Attem
     views = []
     for number in sorted(phases):
         history = row["history"]
-        status, score = history[number - 1] if number <= len(history) else (row["status"], None)
+        over = number <= len(history)
+        status, score = history[number - 1][:2] if over else (row["status"], None)
         executed = phases[number].get("executed", {})
         views.append(
             AttemptView(
                 attempt=number,
                 status=ResultStatus(status),
                 score=score,
-                assertion_results=_assertions(phases[number], plan),
+                assertion_results=_assertions(phases[number], plan, over=over),
                 transcript=_transcript(executed),
                 error=_error(executed.get("error")),
                 duration_ms=executed.get("durationMs"),
@@ -87,14 +88,18 @@ def _attempts(row: Mapping[Any, Any], phases: Phases, plan: Plan) -> tuple[Attem
     return tuple(views)
 
 
-def _assertions(attempt: Mapping[str, Mapping[str, Any]], plan: Plan) -> tuple[AssertionResult, ...]:
+def _assertions(
+    attempt: Mapping[str, Mapping[str, Any]], plan: Plan, *, over: bool
+) -> tuple[AssertionResult, ...]:
+    """Read an attempt's results; once it is `over`, what the judge did not see was left out on purpose."""
     executed = [
         AssertionResult.model_validate(r) for r in attempt.get("executed", {}).get("assertionResults", ())
     ]
-    if "judged" not in attempt:
-        waiting = any(result.verdict == "pending" for result in executed)
-        return merged(executed, (), plan) if waiting and plan.judge is None else tuple(executed)
-    judged = [AssertionResult.model_validate(r) for r in attempt["judged"].get("assertionResults", ())]
+    if "judged" not in attempt and not over:
+        return tuple(executed)
+    judged = [
+        AssertionResult.model_validate(r) for r in attempt.get("judged", {}).get("assertionResults", ())
+    ]
     return merged(executed, judged, plan)
 
 

@@ -66,8 +66,8 @@ class Draft:
 class Runs:
     """The life of runs as their users steer it.
 
-    `announce` tells workers at once that a run was cancelled; `judge` is the one from the settings, for runs that
-    name none; `pools` are those that have a queue.
+    `announce` tells workers at once that a run was cancelled; `judge` is the one from the settings, for runs
+    that name none; `pools` are those that have a queue.
     """
 
     def __init__(
@@ -95,8 +95,8 @@ class Runs:
         """Start a run; the flag says whether it is new or the one that this idempotency key started before.
 
         Raises:
-            ApiError: 400 naming the fields, 402 without money, 404 for unknown rows, 409 for a key used with another
-                body, 429 beyond the account's quota.
+            ApiError: 400 naming the fields, 402 without money, 404 for unknown rows, 409 for a key used with
+                another body, 429 beyond the account's quota.
         """
         if problems := [*not_available(body), *selection_problems(body), *self._pool_problems(body.pool)]:
             raise bad_request(problems, code=problems[0].code or "invalid")
@@ -112,7 +112,7 @@ class Runs:
                         field="Idempotency-Key",
                         code="idempotency_key_reused",
                     )
-                return run_view(found, now=self._clock()), False
+                return await self._view(unit, caller, found["id"]), False
             await self._admit(unit, account)
             integration = await integrations.get(unit, caller.account_id, body.integration_id)
             if integration is None:
@@ -123,13 +123,14 @@ class Runs:
                 (case_snapshot(case, score_threshold=body.score_threshold), case.search_text)
                 for case in chosen
             ]
+            budget = None if body.budget_cents is None else round(body.budget_cents * MICRO_PER_CENT)
             draft = Draft(
                 settings=settings,
                 snapshots=snapshots,
                 trigger=body.trigger,
                 tags=body.tags,
-                warnings=[*warnings, *self._budget_warnings(body, settings, snapshots)],
-                budget_micro=None if body.budget_cents is None else round(body.budget_cents * MICRO_PER_CENT),
+                warnings=[*warnings, *self._budget_warnings(budget, settings, snapshots)],
+                budget_micro=budget,
                 prompt_overridden=body.agent_prompt_override is not None,
                 idempotency=None if idempotency_key is None else (idempotency_key, digest),
             )
@@ -185,9 +186,9 @@ class Runs:
             if await runs.find(unit, caller.account_id, run_id) is None:
                 raise not_found("run")
             held = await self._settler.lock(unit, [run_id])
-            run = held.runs[run_id]
-            cancelled = run.live
-            if cancelled:
+            run = held.runs.get(run_id)
+            cancelled = run is not None and run.live
+            if run is not None and run.live:
                 run.cancel(await runs.cancel_open_results(unit, run_id, now=held.now))
                 await outbox.drop_run(unit, run_id)
                 await self._settler.flush(unit, held)
@@ -232,12 +233,14 @@ class Runs:
                     ],
                     code="nothing_to_rerun",
                 )
+            settings = RunSettings.model_validate(old["settings"])
+            snapshots = [(CaseSnapshot.model_validate(snapshot), search) for snapshot, search in found]
             draft = Draft(
-                settings=RunSettings.model_validate(old["settings"]),
-                snapshots=[(CaseSnapshot.model_validate(snapshot), search) for snapshot, search in found],
+                settings=settings,
+                snapshots=snapshots,
                 trigger=Trigger(old["trigger"]),
                 tags=tuple(old["tags"]),
-                warnings=(),
+                warnings=self._budget_warnings(old["budget_micro"], settings, snapshots),
                 budget_micro=old["budget_micro"],
                 prompt_overridden=old["prompt_overridden"],
                 rerun_of=run_id,
@@ -360,16 +363,16 @@ class Runs:
         return [FieldProblem(path="pool", message=f"there is no such pool; known are {known}")]
 
     def _budget_warnings(
-        self, body: RunCreate, settings: RunSettings, snapshots: Sequence[tuple[CaseSnapshot, str]]
+        self, budget_micro: int | None, settings: RunSettings, snapshots: Sequence[tuple[CaseSnapshot, str]]
     ) -> Sequence[Warning_]:
-        if body.budget_cents is None:
+        if budget_micro is None:
             return []
         judged = any(a.kind == "judge" for case, _ in snapshots for a in case.assertions)
         unknown = unknown_prices(settings, self._prices, judged=judged)
         if not unknown:
             return []
         message = f"the price of {', '.join(unknown)} is unknown, so the budget cannot be enforced"
-        if body.budget_mode == "best_effort":
+        if settings.budget_mode == "best_effort":
             return [Warning_(path="budgetCents", message=message, code="budget_not_enforced")]
         raise bad_request(
             [
