@@ -87,7 +87,8 @@ class Pipeline:
             clock=clock,
         )
         self.settler = Settler(
-            dispatcher=Dispatcher(prices, self.workers.concurrency),
+            # Alone, a job is with its runner at once, so there is no way to the pool to fill beyond what is played.
+            dispatcher=Dispatcher(prices, _unknown if alone else self.workers.concurrency),
             prices=prices,
             clock=clock,
             wake=self.relay.wake,
@@ -225,3 +226,7 @@ class Pipeline:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _unknown(_pool: str) -> int | None:
+    return None
