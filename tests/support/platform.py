@@ -148,11 +148,12 @@ def _result(index: int, kind: str, verdict: Verdict) -> AssertionResult:
 
 
 class _Worker:
-    """Takes jobs, keeps those it is told to, and answers the others."""
+    """Takes jobs and keeps them while it is `holding`; the cases named in `dying` end in an exception."""
 
     def __init__(self) -> None:
         self.jobs: list[Any] = []
         self.holding = False
+        self.dying: set[str] = set()
         self.held: deque[tuple[Any, asyncio.Event]] = deque()
         self.out: Counter[UUID] = Counter()
         self.peak: defaultdict[UUID, int] = defaultdict(int)
@@ -208,8 +209,7 @@ class _Worker:
 class FakeRunner(_Worker):
     """Plays cases as scripted: for each case's name a word for each attempt, the last one for all later ones.
 
-    `copies` says how often each report is sent, `dying` the names whose jobs end in an exception, `cost` what
-    an attempt costs in micro-USD.
+    `copies` says how often each report is sent, `cost` what an attempt costs in micro-USD.
     """
 
     def __init__(self, bus: Bus) -> None:
@@ -217,7 +217,6 @@ class FakeRunner(_Worker):
         self._bus = bus
         self.script: Mapping[str, Sequence[str]] = {}
         self.copies = 1
-        self.dying: set[str] = set()
         self.cost: int | None = 10_000
 
     async def handle(self, job: CaseRequested, _meta: Meta) -> None:
@@ -255,6 +254,8 @@ class FakeJudge(_Worker):
     async def handle(self, job: JudgeRequested, _meta: Meta) -> None:
         await self.take(job)
         self.left(job)
+        if job.case_name in self.dying:
+            raise RuntimeError("the worker fell over")
         words = self.script.get(job.case_name, ("pass",))
         word = words[min(job.attempt, len(words)) - 1]
         for _ in range(self.copies):
@@ -393,13 +394,14 @@ async def open_platform(
     alone: bool,
     judge: JudgeSettings | None = JUDGE,
     prices: Prices = PRICES,
-    consume: bool = True,
+    collects: bool = True,
+    works: bool = True,
     publish_through: Bus | None = None,
 ) -> AsyncIterator[Platform]:
     """Start an API on a database and a bus, with workers on the same bus or their own.
 
-    With `consume=False` nobody takes anything from the bus yet; `publish_through` stands between the API and
-    its bus.
+    Without `collects` this replica takes no reports, without `works` nobody takes jobs; `publish_through`
+    stands between the API and its bus.
     """
     duplicates, duplicate_cost, ended, shifted = Counted(), Counted(), Counted(), Shifted()
     meters = Meters(duplicates=duplicates, duplicate_cost=duplicate_cost, cases=ended)
@@ -452,7 +454,7 @@ async def open_platform(
             ),
         ]
         consuming: list[Subscription | DeadSubscription] = []
-        if consume:
+        if collects:
             consuming += pipeline.subscriptions()
             consuming.append(
                 Subscription(
@@ -460,7 +462,7 @@ async def open_platform(
                 )
             )
         await bus.start(consuming, listening)
-        if consume:
+        if works:
             await hands.start([*platform.runner.subscriptions(), *platform.judge.subscriptions()])
         pipeline.start()
         stack.push_async_callback(pipeline.stop)
