@@ -6,7 +6,8 @@ import pytest
 
 from proctor_contracts.results import Verdict
 from proctor_contracts.transcript import SCRIPTED
-from tests.grading.build import agent, assertion, check, holds, user
+from proctor_grading.engine import grade
+from tests.grading.build import agent, assertion, check, context, holds, user
 
 BUBBLES = (user(), agent("Вітаю!"), agent("Чим допомогти?"), user(), agent("Передаю менеджеру."))
 SCOPES = ("any_agent_msg", "all_agent_msgs", "first_agent_msg", "last_agent_msg")
@@ -160,6 +161,8 @@ def test_an_answer_too_long_to_search_is_not_called_clean() -> None:
     long = "а" * 100_001
     assert check(assertion("regex", pattern="б", mustMatch=False), long).code == "text_too_long"
     assert holds(assertion("regex", pattern="^а"), long)
+    absent = [assertion("regex", pattern="б", mustMatch=False)] * 5
+    assert {one.code for one in grade(absent, (user(), agent(long)), context())} == {"text_too_long"}
 
 
 def test_a_global_pattern_keeps_no_position_between_messages() -> None:

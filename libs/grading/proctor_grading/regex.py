@@ -21,6 +21,7 @@ FIRST_LIMIT = 0.1
 SECOND_LIMIT = 0.5
 MEMORY_LIMIT = 64 << 20
 PATIENCE = 3
+TIMEOUT = "regex_timeout"
 
 # The engine counts the CPU time of the whole process, so two evaluations at once would eat each other's time.
 _one_at_a_time = threading.Lock()
@@ -96,7 +97,7 @@ class QuickJsRegex:
             except Exception as again:  # noqa: BLE001 - as above
                 if not _limit_hit(again):
                     return RegexInvalid(_reason(again))
-                return RegexLimit("regex_timeout", "the pattern needed too much time or memory on this text")
+                return RegexLimit(TIMEOUT, "the pattern needed too much time or memory on this text")
             finally:
                 self._drop()
         return _found(found, text)
@@ -149,9 +150,9 @@ class PatientRegex:
     def search(self, pattern: str, flags: str, text: str) -> RegexAnswer:
         """Look for a pattern in a text."""
         if self._left == 0:
-            return RegexLimit("regex_timeout", "not tried: too many patterns before it needed too much time")
+            return RegexLimit(TIMEOUT, "not tried: too many patterns before it needed too much time")
         answer = self._engine.search(pattern, flags, text)
-        if isinstance(answer, RegexLimit):
+        if isinstance(answer, RegexLimit) and answer.code == TIMEOUT:
             self._left -= 1
         return answer
 
