@@ -31,6 +31,7 @@ __all__ = [
     "Status",
     "StubProvider",
     "Tool",
+    "polite_answer",
 ]
 
 
