@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -17,6 +20,8 @@ from tools.servers.model import Servers, ServersError
 from tools.servers.probe import plain_dsn, run_apart
 
 __all__ = [
+    "Retired",
+    "abandoned_vhosts",
     "amqp_url",
     "broker_queues",
     "database_url",
@@ -28,15 +33,77 @@ __all__ = [
 ]
 
 
+class Retired:
+    """Virtual hosts that no test needs any more, deleted when the broker can bear it.
+
+    Deleting quorum queues while they recover from a restart kills RabbitMQ's supervisor of dead-lettering
+    (seen with 3.10), after which no queue of that kind can be declared; so deletions wait for a while then.
+    """
+
+    SETTLING_SECONDS = 10.0
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._came_back: float | None = None
+        self._names: list[str] = []
+
+    def broker_came_back(self) -> None:
+        """Note that the broker has just been restarted."""
+        self._came_back = self._clock()
+
+    def retire(self, names: Iterable[str]) -> None:
+        """Note virtual hosts for deletion."""
+        self._names += names
+
+    def due(self) -> list[str]:
+        """The names that may be deleted now; they are forgotten here."""
+        if self._came_back is not None and self._clock() - self._came_back < self.SETTLING_SECONDS:
+            return []
+        due, self._names = self._names, []
+        return due
+
+    def sweep(self, servers: Servers) -> None:
+        """Delete what may be deleted."""
+        for name in self.due():
+            with suppress(aiohttp.ClientError):
+                _management(servers, "DELETE", f"vhosts/{name}", None)
+
+
+VHOSTS = Retired()
+
+
+def abandoned_vhosts(servers: Servers) -> list[str]:
+    """The virtual hosts of test processes that are gone."""
+    names = [
+        item["name"] for item in json.loads(run_apart(_get_text(f"{servers.management_url}/api/vhosts")))
+    ]
+    owners = {name: name.split("-")[1] for name in names if name.startswith("test-")}
+    return [name for name, owner in owners.items() if not _alive(owner)]
+
+
+def _alive(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, ValueError, OverflowError):
+        return False
+    return True
+
+
 @pytest.fixture(scope="session")
-def servers() -> Servers:
+def servers() -> Iterator[Servers]:
     """The servers of this session, started when they are not running."""
     try:
-        return choose.ensure()
+        known = choose.ensure()
     except ServersError as error:
         if real_servers_required():
             pytest.fail(f"real servers are required here: {error}")
         pytest.skip(f"no real servers: {error}")
+    yield known
+    if known.management_url is not None:
+        VHOSTS.retire(abandoned_vhosts(known))
+        VHOSTS.sweep(known)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +126,7 @@ def fresh_amqp(servers: Servers) -> Iterator[str]:
     if servers.management_url is None:
         yield servers.amqp_url
         return
-    name = f"test-{uuid.uuid4().hex}"
+    name = f"test-{os.getpid()}-{uuid.uuid4().hex[:16]}"
     user = urlsplit(servers.management_url).username or "guest"
     everything = {"configure": ".*", "write": ".*", "read": ".*"}
     _management(servers, "PUT", f"vhosts/{name}", {})
@@ -67,8 +134,8 @@ def fresh_amqp(servers: Servers) -> Iterator[str]:
     try:
         yield urlunsplit(urlsplit(servers.amqp_url)._replace(path=f"/{name}"))
     finally:
-        with suppress(aiohttp.ClientError):
-            _management(servers, "DELETE", f"vhosts/{name}", None)
+        VHOSTS.retire([name])
+        VHOSTS.sweep(servers)
 
 
 @contextmanager
@@ -114,6 +181,7 @@ def restart_broker(*, kill: bool = False) -> None:
         choose.restart_broker(kill=kill)
     except ServersError as error:
         _cannot(error)
+    VHOSTS.broker_came_back()
 
 
 def restart_database(*, kill: bool = False) -> None:

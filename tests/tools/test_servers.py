@@ -1,13 +1,30 @@
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import aio_pika
 import asyncpg
 import pytest
 
-from tests.support.servers import broker_queues, fresh_amqp, fresh_database, restart_broker, restart_database
+from tests.support.servers import (
+    Retired,
+    abandoned_vhosts,
+    broker_queues,
+    fresh_amqp,
+    fresh_database,
+    restart_broker,
+    restart_database,
+)
 from tools.servers.choose import ensure
 from tools.servers.model import Servers
-from tools.servers.probe import amqp_answers, database_answers, free_port, plain_dsn, url_answers
+from tools.servers.probe import (
+    amqp_answers,
+    database_answers,
+    free_port,
+    plain_dsn,
+    queues_can_be_declared,
+    url_answers,
+)
 
 pytestmark = pytest.mark.real
 
@@ -69,3 +86,29 @@ async def test_both_servers_come_back_from_a_crash_with_their_data(amqp_url: str
     database = await asyncpg.connect(plain_dsn(database_url))
     assert await database.fetchval("SELECT count(*) FROM kept") == 0
     await database.close()
+
+
+def test_virtual_hosts_are_not_deleted_while_the_broker_recovers() -> None:
+    now = [100.0]
+    hosts = Retired(clock=lambda: now[0])
+    hosts.retire(["one"])
+    assert hosts.due() == ["one"]
+    hosts.broker_came_back()
+    hosts.retire(["two"])
+    now[0] += Retired.SETTLING_SECONDS / 2
+    hosts.retire(["three"])
+    assert hosts.due() == []
+    now[0] += Retired.SETTLING_SECONDS
+    assert hosts.due() == ["two", "three"]
+    assert hosts.due() == []
+
+
+def test_virtual_hosts_of_processes_that_are_gone_are_found(servers: Servers, amqp_url: str) -> None:
+    mine = urlsplit(amqp_url).path.removeprefix("/")
+    with fresh_amqp(servers):
+        assert mine not in abandoned_vhosts(servers)
+
+
+def test_a_broker_that_makes_queues_is_told_from_one_that_cannot(servers: Servers) -> None:
+    assert queues_can_be_declared(servers.amqp_url)
+    assert not queues_can_be_declared(f"{servers.amqp_url.removesuffix('/')}/no-such-host")

@@ -39,7 +39,7 @@ def ensure() -> Servers:
     """Servers that answer: those of the last time, or else found or started now (one caller at a time)."""
     with _alone():
         known = running()
-        if known is not None:
+        if known is not None and known.amqp_origin is not Origin.packages:
             return known
         servers = _with_database(_with_broker(load()))
         save(servers)
@@ -118,7 +118,7 @@ def _with_broker(last: Servers | None) -> Servers:
         amqp_url="", database_url="", amqp_origin=Origin.found, database_origin=Origin.found
     )
     if last is not None and _broker_fits(last):
-        return last
+        return _packaged_broker(last) if last.amqp_origin is Origin.packages else last
     given = os.environ.get("PROCTOR_AMQP_URL")
     if given:
         if not amqp_answers(given):
@@ -155,10 +155,15 @@ def _with_broker(last: Servers | None) -> Servers:
             metrics_url=started.metrics_url,
             broker_handle=started.handle,
         )
+    return _packaged_broker(blank)
+
+
+def _packaged_broker(servers: Servers) -> Servers:
+    """Our own node, started if need be and repaired if it no longer does what tests need."""
     node = RabbitProcess(folder=data_root() / "rabbitmq")
     node.start()
     return replace(
-        blank,
+        servers,
         amqp_url=node.url,
         amqp_origin=Origin.packages,
         management_url=node.management_url,

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import aio_pika
 import aiohttp
 import asyncpg
+from pamqp.common import FieldValue
 
 __all__ = [
     "amqp_answers",
@@ -21,6 +22,7 @@ __all__ = [
     "free_port",
     "plain_dsn",
     "port_open",
+    "queues_can_be_declared",
     "run_apart",
     "url_answers",
     "wait_for",
@@ -63,6 +65,28 @@ def amqp_answers(url: str) -> bool:
         return True
 
     return port_open(url, 5672) and run_apart(login())
+
+
+def queues_can_be_declared(url: str) -> bool:
+    """Whether the broker still makes quorum queues with safe dead-lettering, which one may lose for good."""
+
+    async def declare() -> bool:
+        arguments: dict[str, FieldValue] = {
+            "x-queue-type": "quorum",
+            "x-overflow": "reject-publish",
+            "x-dead-letter-exchange": "",
+            "x-dead-letter-strategy": "at-least-once",
+        }
+        try:
+            async with asyncio.timeout(LOGIN_SECONDS), await aio_pika.connect(url) as connection:
+                channel = await connection.channel()
+                queue = await channel.declare_queue("probe", durable=True, arguments=arguments)
+                await queue.delete(if_unused=False, if_empty=False)
+        except Exception:  # noqa: BLE001 - whatever the client raises, the answer is no
+            return False
+        return True
+
+    return amqp_answers(url) and run_apart(declare())
 
 
 def database_answers(url: str) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .model import ServersError
 from .packages import rabbitmq_programs
-from .probe import amqp_answers, free_port, url_answers, wait_for
+from .probe import amqp_answers, free_port, queues_can_be_declared, url_answers, wait_for
 
 __all__ = ["RabbitProcess"]
 
@@ -71,7 +71,7 @@ class RabbitProcess:
     def start(self) -> None:
         """Start, on the data of the last time if it still works, else on fresh data."""
         if (self._folder / "node.json").exists():
-            if self.running() and amqp_answers(self.url):
+            if self.running() and queues_can_be_declared(self.url):
                 return
             self.stop()
             if self._launch():
