@@ -311,6 +311,30 @@ async def test_an_outage_is_reported_once_for_each_connection(
     assert reports() == {"bus.connection_lost": 2, "bus.connection_restored": 2}
 
 
+async def test_however_many_runs_are_watched_there_is_one_series_for_all_of_them(world: Broker) -> None:
+    counted = prometheus_meters()
+    assert counted is not None
+    bus, heard = RabbitBus(world.url, registry=counted.registry), Collected()
+
+    async def hear(hint: LiveHint) -> None:
+        await heard.add(hint.run_id.int)
+
+    await bus.start(listeners=[Listener(exchange=LIVE, models={"live.hint": LiveHint}, handler=hear)])
+    for number in range(20):
+        await bus.announce(LiveHint(run_id=UUID(int=number), seq=1))
+    assert await heard.first(20) == list(range(20))
+    await bus.stop(grace_seconds=1)
+    handlers = {
+        sample.labels[name]: sample.value
+        for metric in counted.registry.collect()
+        for sample in metric.samples
+        for name in ("handler", "destination")
+        if name in sample.labels
+        and sample.name.endswith(("received_messages_total", "published_messages_total"))
+    }
+    assert handlers == {"proctor.live": 20}
+
+
 async def test_faststream_counts_into_our_registry(world: Broker) -> None:
     counted = prometheus_meters()
     assert counted is not None

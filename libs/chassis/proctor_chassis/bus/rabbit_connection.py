@@ -48,9 +48,9 @@ def middlewares_for(registry: CollectorRegistry | None) -> Sequence[Any]:
     """Let FastStream count into this registry; one set for both connections."""
     if registry is None:
         return ()
-    from faststream.rabbit.prometheus import RabbitPrometheusMiddleware  # noqa: PLC0415 - only where scraped
+    from .rabbit_counting import counting_middleware  # noqa: PLC0415 - only where scraped
 
-    return (RabbitPrometheusMiddleware(registry=registry),)
+    return (counting_middleware(registry),)
 
 
 def broker_to(url: str, name: str, middlewares: Sequence[Any], retry_seconds: float) -> RabbitBroker:
