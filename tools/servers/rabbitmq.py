@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .model import ServersError
 from .packages import rabbitmq_programs
-from .probe import amqp_answers, free_port, queues_can_be_declared, url_answers, wait_for
+from .probe import free_port, queues_can_be_declared, url_answers, wait_for
 
 __all__ = ["RabbitProcess"]
 
@@ -156,7 +156,7 @@ class RabbitProcess:
         (self._folder / "pid").write_text(shell.stdout.strip())
         management = f"{self.management_url}/api/overview"
         return wait_for(
-            lambda: amqp_answers(self.url) and url_answers(management),
+            lambda: queues_can_be_declared(self.url) and url_answers(management),
             seconds=START_SECONDS,
             alive=self.running,
         )
