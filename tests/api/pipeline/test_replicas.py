@@ -134,8 +134,8 @@ async def api_process(database_url: str, amqp_url: str) -> AsyncIterator[asyncio
     env = os.environ | {
         "PROCTOR_DATABASE_URL": database_url,
         "PROCTOR_AMQP_URL": amqp_url,
-        "PROCTOR_API_HOST": "127.0.0.1",
-        "PROCTOR_API_PORT": "0",
+        "PROCTOR_HTTP_HOST": "127.0.0.1",
+        "PROCTOR_HTTP_PORT": "0",
     }
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "proctor_api", env=env, stdout=asyncio.subprocess.DEVNULL, stderr=None
