@@ -36,7 +36,8 @@ __all__ = ["RemotePlatform", "open_remote"]
 _BODY_BYTES = 1_500_000  # the API takes 2 MB; cases are sent in parcels below that
 _MOST_CASES = 2_000
 _PAGE = 200
-_TERMINAL = frozenset({"run.completed", "run.failed", "run.cancelled"})
+_TERMINAL = "run.completed"
+_RESYNC = "run.resync"
 
 
 @contextlib.asynccontextmanager
@@ -160,14 +161,15 @@ class RemotePlatform:
         while True:
             try:
                 async for found in self._http.stream(f"/testing/runs/{run_id}/events", _resuming(after)):
-                    failures = 0
                     event = _event(found)
+                    failures = 0
                     if event.seq is not None:
-                        if after is not None and event.seq <= after:
+                        # A resync says where the run really stands, which may be before what was asked for.
+                        if after is not None and event.seq <= after and event.event != _RESYNC:
                             continue
                         after = event.seq
                     yield event
-                    if event.event in _TERMINAL:
+                    if event.event == _TERMINAL:
                         return
                 if (await self.get_run(run_id)).status.final:
                     return
@@ -199,7 +201,7 @@ def _parcels(cases: Sequence[dict[str, Any]]) -> list[tuple[int, list[dict[str, 
     parcels: list[tuple[int, list[dict[str, Any]]]] = []
     size = 0
     for index, case in enumerate(cases):
-        weight = len(json.dumps(case))
+        weight = len(json.dumps(case, ensure_ascii=False).encode())
         if not parcels or size + weight > _BODY_BYTES or len(parcels[-1][1]) == _MOST_CASES:
             parcels.append((index, []))
             size = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -111,14 +112,18 @@ class Transport:
         """
         safe = method == "GET" or key is not None
         retried = _NOTHING_DONE | _GATEWAY if safe else _NOTHING_DONE
+        payload = None if body is None else json.dumps(body, ensure_ascii=False).encode()
+        headers = {} if payload is None else {"Content-Type": "application/json"}
+        if key is not None:
+            headers["Idempotency-Key"] = key
         for attempt in range(1, RETRIES + 1):
             try:
                 async with self._session.request(
                     method,
                     f"{self._url}/api{path}",
-                    json=body,
+                    data=None if payload is None else io.BytesIO(payload),
                     params={name: str(value) for name, value in (query or {}).items() if value is not None},
-                    headers={} if key is None else {"Idempotency-Key": key},
+                    headers=headers,
                     allow_redirects=False,  # a key must not follow a redirect to another host
                 ) as reply:
                     text = await reply.text()
