@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.support.platform_processes import Fleet, Rest
+from tests.support.platform_processes import Fleet
+from tests.support.rest import Rest
 from tests.support.servers import fresh_amqp, fresh_database
 from tools.servers.model import Servers
 
@@ -27,10 +29,9 @@ class Platform:
 async def shared_platform(servers: Servers) -> AsyncIterator[Platform]:
     with fresh_amqp(servers) as amqp_url, fresh_database(servers) as database_url:
         async with Fleet.on(amqp_url, database_url) as fleet:
-            first = await fleet.serve("api")
-            second = await fleet.serve("api")
-            for service in ("runner", "runner", "judge"):
-                await fleet.serve(service, PROCTOR_CONCURRENCY="30")
+            services = ("api", "api", "runner", "runner", "judge")
+            started = await asyncio.gather(*(fleet.serve(one, PROCTOR_CONCURRENCY="30") for one in services))
+            first, second = started[:2]
             yield Platform(fleet, await fleet.api(first), await fleet.api(second))
 
 

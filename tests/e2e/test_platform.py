@@ -1,29 +1,21 @@
-"""Runs on real servers, through processes that stay alive: verdicts, cancel, events, poison."""
+"""Runs on real servers, through processes that stay alive: verdicts, cancel, poison, duplicates, pools."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import json
+from collections import Counter
+from uuid import UUID
 
 import pytest
 
 from tests.e2e.conftest import Platform
+from tests.support.broker_client import BrokerClient
+from tests.support.platform_processes import case
 from tests.support.stub_provider import Say
 from tests.support.until import until
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="package")]
-
-
-def case(number: int, *assertions: dict[str, Any], **more: Any) -> dict[str, Any]:
-    checks = assertions or ({"kind": "contains", "value": f"№{number}"},)
-    return {
-        "ref": f"c-{number}",
-        "name": f"Кейс {number}",
-        "category": "Мова",
-        "input": {"kind": "scripted_single", "message": f"Добрий день, це №{number}"},
-        "assertions": list(checks),
-        **more,
-    }
 
 
 async def test_a_judge_that_answers_garbage_makes_errors_that_show_what_it_said(platform: Platform) -> None:
@@ -69,3 +61,73 @@ async def test_cancel_stops_the_spending_at_once_and_nothing_late_changes_it(pla
     assert last["status"] == "cancelled"
     assert last["progress"]["cancelled"] == 120
     assert {result["status"] for result in await rest.results(run)} == {"cancelled"}
+
+
+async def test_a_worker_that_starts_after_a_cancel_drops_what_was_queued(platform: Platform) -> None:
+    fleet, rest = platform.fleet, platform.one
+    bot = await rest.bot("late", fleet.bot.bot_url)
+    await rest.cases(bot, [case(number) for number in range(20)])
+    run = await rest.run(bot, pool="high", concurrency=20)
+    async with BrokerClient.on(fleet.amqp_url) as broker:
+        await broker.holds("proctor.runner.cases.high", 20)
+        await rest.post(f"/testing/runs/{run}/cancel")
+        other = await rest.run(bot, pool="high", caseFilter={"refs": ["c-1", "c-2"]})
+        await broker.holds("proctor.runner.cases.high", 22)
+    runner = await fleet.serve("runner", PROCTOR_POOL="high")
+    assert (await rest.ended(other))["summary"]["passed"] == 2
+    assert len(fleet.bot.requests) == 2
+    assert (await rest.view(run))["status"] == "cancelled"
+    assert await runner.end() == 0
+
+
+async def test_poison_becomes_dead_letters_and_its_neighbours_are_played(platform: Platform) -> None:
+    fleet, rest = platform.fleet, platform.one
+    fleet.bot.hold = asyncio.Event()
+    bot = await rest.bot("poisoned", fleet.bot.bot_url)
+    (poisoned, *_) = await rest.cases(bot, [case(number) for number in range(5)])
+    run = await rest.run(bot)
+    await until(lambda: fleet.bot.in_flight == 5)
+    good = {"v": 1, "runId": run, "caseId": poisoned, "resultId": run}
+    letters = {
+        "bad-utf8": ("proctor.runner.cases.default", b'{"v": 1, "runId": "\xff\xfe"}'),
+        "unknown-version": ("proctor.collector.results", json.dumps({**good, "v": 99}).encode()),
+        "unknown-routing": ("proctor.judge.cases", json.dumps(good).encode()),
+        # It bears the name of a job that a runner has: nobody could tell that it is not that job.
+        f"{run}:{poisoned}:1:1": ("proctor.runner.cases.default", b"[]"),
+    }
+    async with BrokerClient.on(fleet.amqp_url) as broker:
+        for name, (queue, body) in letters.items():
+            await broker.send("", queue, body, message_id=name)
+    await until(lambda: letters.keys() <= fleet.dead_letters().keys())
+    fleet.bot.hold.set()
+    view = await rest.ended(run)
+    assert (view["summary"]["passed"], view["summary"]["error"]) == (4, 1)
+    assert view["summary"]["errorsByCode"] == {"job_dead": 1}
+    assert {fleet.dead_letters()[name] for name in letters} == {"undecodable"}
+    fleet.expected |= {"dead_letter", "bus.message_refused", "bus.message_given_up"}
+
+
+async def test_a_fact_that_comes_again_changes_nothing_and_costs_nothing(platform: Platform) -> None:
+    fleet, rest = platform.fleet, platform.one
+    bot = await rest.bot("doubled", fleet.bot.bot_url)
+    judged = {"kind": "judge", "rubric": "Бот ввічливий."}
+    await rest.cases(bot, [case(number, judged) for number in range(6)])
+    async with BrokerClient.on(fleet.amqp_url) as broker:
+        facts = await broker.hear("proctor.events", "case.*")
+        run = await rest.run(bot)
+        view, results = await rest.ended(run), await rest.results(run)
+        seen = await facts.first(12)
+        assert Counter(fact.routing_key for fact in seen) == {"case.executed": 6, "case.judged": 6}
+        before = await fleet.counted("proctor_duplicate_results_total")
+        for fact in [*seen, *seen]:
+            await broker.send("proctor.events", fact.routing_key or "", fact.body, message_id=fact.message_id)
+        await fleet.counts("proctor_duplicate_results_total", before + 24)
+    assert await rest.view(run) == view
+    assert await rest.results(run) == results
+    query = (
+        "SELECT count(*) AS rows, count(DISTINCT (result_id, attempt, phase)) AS keys "
+        "FROM result_phases WHERE run_id = $1"
+    )
+    rows = await fleet.rows(query, UUID(run))
+    assert [dict(row) for row in rows] == [{"rows": 12, "keys": 12}]
+    assert view["summary"]["judgeUsage"]["promptTokens"] == 60

@@ -7,141 +7,25 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 import aiohttp
+import asyncpg
 
 from tests.support.processes import Process
+from tests.support.rest import PATIENCE, Rest
 from tests.support.stub_provider import Reply, Say, Seen, StubProvider, Tool, polite_answer
+from tools.servers.probe import plain_dsn
 
-__all__ = ["PATIENCE", "PROCTOR", "Answer", "Event", "Fleet", "Rest", "command", "verdict"]
+__all__ = ["PROCTOR", "Fleet", "case", "command", "verdict"]
 
 PROCTOR = Path(sys.executable).with_name("proctor")
-PATIENCE = 60.0
-"""Seconds after which something that should happen is called missing."""
 LOOK_EVERY = 0.05
-FINAL = {"completed", "failed", "cancelled"}
 SECRET = "sk-a-secret-that-no-log-may-show"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the API answered."""
-
-    status: int
-    body: Any
-    headers: Mapping[str, str]
-
-    @property
-    def data(self) -> Any:
-        assert self.status < 400, (self.status, self.body)
-        return self.body["data"]
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One server-sent event; `id` is None for transient ones."""
-
-    id: int | None
-    event: str
-    data: Any
-
-
-@dataclass
-class Rest:
-    """A client of one API replica."""
-
-    url: str
-    key: str
-    session: aiohttp.ClientSession
-
-    async def call(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-        """Ask; the path is below /api."""
-        given = {"Authorization": f"Bearer {self.key}", **headers}
-        async with self.session.request(method, f"{self.url}/api{path}", json=body, headers=given) as answer:
-            text = await answer.text()
-            return Answer(answer.status, json.loads(text) if text else None, dict(answer.headers))
-
-    async def get(self, path: str) -> Any:
-        return (await self.call("GET", path)).data
-
-    async def post(self, path: str, body: Any = None) -> Any:
-        return (await self.call("POST", path, body)).data
-
-    async def bot(self, name: str, url: str, **more: Any) -> str:
-        """Make an integration that answers at this URL as StubProvider's bot does; returns its id."""
-        endpoint = {"url": url, "body": {"message": "{{message}}"}, "replyPath": "$.answer", **more}
-        body = {"name": name, "provider": "http", "endpoint": endpoint}
-        return str((await self.post("/integrations", body))["id"])
-
-    async def cases(self, integration: str, cases: list[dict[str, Any]]) -> list[str]:
-        """Save cases; returns their ids."""
-        body = {"integrationId": integration, "cases": cases}
-        return list((await self.post("/testing/cases/bulk", body))["ids"])
-
-    async def run(self, integration: str, **more: Any) -> str:
-        """Start a run of all cases (or as `more` says); returns its id."""
-        body = {"integrationId": integration, **({} if "caseIds" in more else {"caseFilter": {}}), **more}
-        return str((await self.post("/testing/runs", body))["id"])
-
-    async def view(self, run: str) -> Any:
-        return await self.get(f"/testing/runs/{run}")
-
-    async def until(self, run: str, condition: Callable[[Any], bool]) -> Any:
-        """Look at a run until it is so; returns it. Looking may fail meanwhile."""
-        view: Any = None
-        never = asyncio.Event()
-        try:
-            async with asyncio.timeout(PATIENCE):
-                while True:
-                    with suppress(aiohttp.ClientError):
-                        answer = await self.call("GET", f"/testing/runs/{run}")
-                        if answer.status == 200 and condition(view := answer.data):
-                            return view
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(never.wait(), LOOK_EVERY)
-        except TimeoutError:
-            seen = None if view is None else {"status": view["status"], "progress": view["progress"]}
-            raise AssertionError(f"run {run} did not get there: {seen}") from None
-
-    async def ended(self, run: str) -> Any:
-        """Wait for a run's end."""
-        return await self.until(run, lambda view: view["status"] in FINAL)
-
-    async def results(self, run: str) -> list[Any]:
-        """Read all results."""
-        found: list[Any] = []
-        cursor = ""
-        while True:
-            answer = await self.call("GET", f"/testing/runs/{run}/results?take=100{cursor}")
-            found += answer.data["results"]
-            if answer.body["meta"].get("nextCursor") is None:
-                return found
-            cursor = f"&cursor={answer.body['meta']['nextCursor']}"
-
-    async def events(self, run: str, *, last: int | None = None) -> AsyncIterator[Event]:
-        """Follow a run's events until the server ends the stream."""
-        headers = {"Authorization": f"Bearer {self.key}"} | (
-            {} if last is None else {"Last-Event-ID": str(last)}
-        )
-        url = f"{self.url}/api/testing/runs/{run}/events"
-        async with self.session.get(url, headers=headers) as answer:
-            assert answer.status == 200, await answer.text()
-            fields: dict[str, str] = {}
-            async for raw in answer.content:
-                line = raw.decode().rstrip("\n")
-                if line and not line.startswith(":"):
-                    name, _, value = line.partition(": ")
-                    fields[name] = value
-                elif not line:
-                    if "event" in fields:
-                        number = int(fields["id"]) if "id" in fields else None
-                        yield Event(number, fields["event"], json.loads(fields["data"]))
-                    fields = {}
 
 
 @dataclass
@@ -156,6 +40,8 @@ class Fleet:
     closing: AsyncExitStack
     key: str = ""
     processes: list[tuple[str, Process]] = field(default_factory=list)
+    expected: set[str] = field(default_factory=set)
+    """Events that a test provoked, so that they are no faults."""
 
     @classmethod
     @asynccontextmanager
@@ -201,6 +87,43 @@ class Fleet:
             stub.requests.clear()
         self.bot.answer, self.judge.answer = polite_answer, verdict("pass")
 
+    def dead_letters(self) -> dict[str, str]:
+        """The ids of the messages that were given up so far, with the reasons, as the APIs log them."""
+        return {
+            event["message_id"]: event["reason"]
+            for service, process in self.processes
+            for event in process.events
+            if service == "api" and event.get("event") == "dead_letter"
+        }
+
+    async def counted(self, metric: str) -> float:
+        """A counter's sum over all series of all API replicas that live."""
+        total = 0.0
+        for service, process in self.processes:
+            if service == "api" and process.running.returncode is None:
+                port = (await process.logged("service.started"))["port"]
+                async with self.session.get(f"http://127.0.0.1:{port}/metrics") as answer:
+                    lines = (await answer.text()).splitlines()
+                total += sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(metric))
+        return total
+
+    async def counts(self, metric: str, value: float) -> None:
+        """Wait until a counter is there."""
+        never = asyncio.Event()
+        async with asyncio.timeout(PATIENCE):
+            while await self.counted(metric) < value:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(never.wait(), LOOK_EVERY)
+        assert await self.counted(metric) == value
+
+    async def rows(self, query: str, *values: object) -> list[asyncpg.Record]:
+        """Ask the database itself."""
+        connection = await asyncpg.connect(plain_dsn(self.database_url))
+        try:
+            return list(await connection.fetch(query, *values))
+        finally:
+            await connection.close()
+
     async def api(self, process: Process) -> Rest:
         """A client of this API process."""
         port = (await process.logged("service.started"))["port"]
@@ -212,11 +135,26 @@ class Fleet:
         passwords = [url.split("@")[0].rpartition(":")[2] for url in (self.amqp_url, self.database_url)]
         for service, process in self.processes:
             for event in process.events:
+                if event.get("event") in self.expected:
+                    continue
                 line = json.dumps(event, ensure_ascii=False)
                 loud = "text" in event or "exception" in event or event.get("level") in {"error", "critical"}
                 if loud or any(secret in line for secret in (SECRET, self.key, *passwords)):
                     found.append(f"{service}: {line}")
         return found
+
+
+def case(number: int, *assertions: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A case whose message a polite bot repeats, which is what is checked unless something else is given."""
+    checks = assertions or ({"kind": "contains", "value": f"№{number}"},)
+    return {
+        "ref": f"c-{number}",
+        "name": f"Кейс {number}",
+        "category": "Мова",
+        "input": {"kind": "scripted_single", "message": f"Добрий день, це №{number}"},
+        "assertions": list(checks),
+        **more,
+    }
 
 
 def verdict(word: str) -> Callable[[Seen], Reply]:
