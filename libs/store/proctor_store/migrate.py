@@ -78,8 +78,8 @@ def _create(connection: Connection) -> None:
 
 def _run_migrations(connection: Connection) -> None:
     # Alembic is slow to import and absent from the embedded runtime, where a fresh database does without it.
-    from alembic import command  # noqa: PLC0415
-    from alembic.config import Config  # noqa: PLC0415
+    from alembic import command  # noqa: PLC0415 - see above
+    from alembic.config import Config  # noqa: PLC0415 - see above
 
     logging.getLogger("alembic.runtime.plugins").setLevel(logging.WARNING)  # it names each of its plugins
     config = Config()

@@ -25,9 +25,9 @@ def bus_from(
     """Build the RabbitMQ adapter when there is a URL, else the one inside the process."""
     # Each adapter brings libraries that the other does without.
     if settings.amqp_url is None:
-        from .inprocess import InProcessBus  # noqa: PLC0415
+        from .inprocess import InProcessBus  # noqa: PLC0415 - see above
 
         return InProcessBus(pools=settings.pools, meters=meters)
-    from .rabbit import RabbitBus  # noqa: PLC0415
+    from .rabbit import RabbitBus  # noqa: PLC0415 - see above
 
     return RabbitBus(settings.amqp_url, pools=settings.pools, meters=meters, registry=registry, name=name)
