@@ -62,12 +62,15 @@ class _Report:
         yield from self.summary()
         yield from self.gate()
 
-    def heading(self, mark: str, color: str, result: ResultView, rest: str) -> str:
+    def heading(self, mark: str, color: str, result: ResultView, rest: str) -> Iterator[str]:
         flags = " CRITICAL" if result.critical else ""
-        room = self.width - 2 - cells(rest) - len(flags) - 1
-        title = clip(one_line(label(result, trials=self.trials)), max(room, _NARROWEST // 2))
-        mark, title, flags = self.paint(mark, color), self.paint.bold(title), self.paint(flags, "red")
-        return f"{mark} {title}{flags} {self.paint.dim(rest)}"
+        title = one_line(label(result, trials=self.trials))
+        fits = 2 + cells(title) + len(flags) + 1 + cells(rest) <= self.width
+        title = self.paint.bold(clip(title, self.width - 2 - len(flags)))
+        line = f"{self.paint(mark, color)} {title}{self.paint(flags, 'red')}"
+        yield f"{line} {self.paint.dim(rest)}" if fits else line
+        if not fits:
+            yield from (f"    {self.paint.dim(part)}" for part in wrap(rest, self.width - 4))
 
     def field(self, name: str, text: str, indent: int = 6) -> Iterator[str]:
         hang = indent + 10
@@ -87,7 +90,7 @@ class _Report:
 
     def failed(self, result: ResultView) -> Iterator[str]:
         rest = f"({one_line(result.category, 64)}; {score_text(result)}{_tries(result)})"
-        yield self.heading("✗", "red", result, rest)
+        yield from self.heading("✗", "red", result, rest)
         checks = broken_checks(result.assertion_results)
         for check in checks[:_MANY_FINDINGS]:
             yield from self.explain(finding(check, result.transcript))
@@ -99,7 +102,7 @@ class _Report:
     def errored(self, result: ResultView) -> Iterator[str]:
         code = result.error.code if result.error else "unknown"
         blame = f", blame: {result.error.blame.value}" if result.error else ""
-        yield self.heading("!", "yellow", result, f"(error: {one_line(code, 64)}{blame})")
+        yield from self.heading("!", "yellow", result, f"(error: {one_line(code, 64)}{blame})")
         if result.error:
             for line in wrap(one_line(result.error.message, 600), self.width - 4):
                 yield f"    {line}"

@@ -1,0 +1,140 @@
+"""The command as a process of its own, with everything in it real: SQLite, bus, runner, judge, API."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from proctor_contracts.enums import ResultStatus
+from proctor_contracts.schemas.runs import RunDocument
+
+PROCTOR = [sys.executable, "-c", "from proctor_cli.main import main; main()"]
+PATIENCE = 60
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("PROCTOR_")}
+
+
+def proctor(folder: Path, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PROCTOR, *args],
+        cwd=folder,
+        env=CLEAN | env,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Path:
+    assert proctor(tmp_path, "init").returncode == 0
+    return tmp_path
+
+
+def test_the_suite_that_init_writes_runs_as_it_is(started: Path) -> None:
+    checked = proctor(started, "validate", "suite.yaml", "--strict")
+    assert (checked.returncode, checked.stderr) == (0, "")
+    ended = proctor(started, "run", "suite.yaml", "--report", "json=out.json")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    document = RunDocument.model_validate_json((started / "out.json").read_bytes())
+    assert [result.status for result in document.results] == [ResultStatus.PASSED] * 3
+    assert str(document.run.id) in proctor(started, "runs").stdout
+    assert "gate passed" in proctor(started, "show", str(document.run.id)).stdout
+
+
+def test_two_runs_in_one_folder_keep_their_history_and_compare(started: Path) -> None:
+    proctor(started, "run", "suite.yaml")
+    suite = started / "suite.yaml"
+    suite.write_text(suite.read_text(encoding="utf-8").replace('value: "9"', 'value: "10"'), encoding="utf-8")
+    assert proctor(started, "run", "suite.yaml").returncode == 1
+    after, before = [run["id"] for run in json.loads(proctor(started, "runs", "--json").stdout)]
+    assert "Newly broken (1)" in proctor(started, "diff", before, after).stdout
+
+
+def test_what_is_not_recorded_is_an_error_and_undecided(started: Path) -> None:
+    suite = started / "suite.yaml"
+    suite.write_text(
+        suite.read_text(encoding="utf-8").replace("When are you open?", "When?"), encoding="utf-8"
+    )
+    ended = proctor(started, "run", "suite.yaml")
+    assert ended.returncode == 2
+    assert "replay_miss" in ended.stdout
+
+
+@contextmanager
+def up(folder: Path) -> Iterator[tuple[str, str, subprocess.Popen[str]]]:
+    args = [*PROCTOR, "up", "--port", "0"]
+    env = CLEAN | {"PROCTOR_REPLAY_DIR": str(folder / "replies")}
+    with subprocess.Popen(args, cwd=folder, env=env, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                if found := re.fullmatch(r"export PROCTOR_SERVER=(\S+) PROCTOR_API_KEY=(\S+)\n", line):
+                    yield found.group(1), found.group(2), process
+                    break
+            else:
+                raise AssertionError("it never said where it is")
+        finally:
+            process.kill()
+
+
+def test_up_is_found_by_commands_in_its_folder_and_by_its_url(started: Path, tmp_path: Path) -> None:
+    with up(started) as (url, key, process):
+        ended = proctor(started, "run", "suite.yaml")
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        listed = proctor(elsewhere, "runs", PROCTOR_SERVER=url, PROCTOR_API_KEY=key)
+        assert "gate passed" in listed.stdout
+        assert not (elsewhere / ".proctor").exists()
+        wrong = proctor(elsewhere, "--server", url, "--key", "sk_wrong", "runs")
+        assert wrong.returncode == 3
+        assert "unauthorized" in wrong.stderr
+        assert "asks for a key" in proctor(elsewhere, "--server", url, "runs").stderr
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=PATIENCE) == 0
+    assert not (started / ".proctor" / "server.json").exists()
+    assert "gate passed" in proctor(started, "runs").stdout
+    with up(started) as (_, again, _process):
+        assert again == key
+
+
+def test_a_taken_port_is_wrong_usage(started: Path) -> None:
+    with up(started) as (url, _key, _process):
+        other = proctor(started, "--state", "other", "up", "--port", url.rpartition(":")[2])
+    assert other.returncode == 3
+    assert "cannot answer at" in other.stderr
+
+
+def test_accounts_and_keys_are_made_in_the_folders_database(tmp_path: Path) -> None:
+    made = proctor(tmp_path, "accounts", "create", "team", "--balance-cents", "500")
+    assert made.returncode == 0, made.stderr
+    assert "balance 500 cents" in made.stdout
+    assert proctor(tmp_path, "accounts", "create", "team").returncode == 3
+    changed = proctor(
+        tmp_path, "accounts", "set", "team", "--balance-cents", "unlimited", "--max-concurrent", "7"
+    )
+    assert "balance unlimited cents, at a time 7" in changed.stdout
+    key = proctor(tmp_path, "keys", "create", "--account", "team", "--public").stdout.strip()
+    assert key.startswith("pk_")
+    prefix = proctor(tmp_path, "keys", "list", "--account", "team").stdout.split()[1].rstrip("…")
+    assert key.startswith(prefix)
+    assert proctor(tmp_path, "keys", "revoke", prefix, "--account", "team").returncode == 0
+    assert proctor(tmp_path, "keys", "list", "--account", "team").stdout == ""
+    assert proctor(tmp_path, "keys", "list", "--account", "nobody").returncode == 3
+    assert "up to date" in proctor(tmp_path, "migrate").stdout
+
+
+def test_a_setting_that_cannot_be_read_is_named(started: Path) -> None:
+    ended = proctor(started, "run", "suite.yaml", PROCTOR_LLM_TRIES="many")
+    assert ended.returncode == 3
+    assert "PROCTOR_LLM_TRIES" in ended.stderr
