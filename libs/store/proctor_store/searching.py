@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import ColumnElement, cast, column, exists, func, select
-from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import InstrumentedAttribute
 
 __all__ = ["case_search_text", "exact", "fold", "has_tag", "like_pattern", "text_contains"]
@@ -49,6 +48,8 @@ def text_contains(searched: InstrumentedAttribute[str], query: str) -> ColumnEle
 def has_tag(tags: InstrumentedAttribute[Any], tag: str, *, dialect: str) -> ColumnElement[bool]:
     """Whether a JSON list of tags holds exactly this one."""
     if dialect == "postgresql":
+        from sqlalchemy.dialects.postgresql import JSONB  # noqa: PLC0415 - the embedded database does without
+
         return func.jsonb_exists(cast(tags, JSONB), tag)
     return exists(
         select(1).select_from(func.json_each(tags).table_valued("value")).where(column("value") == tag)

@@ -12,6 +12,8 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ValidationError
 from typing_extensions import override
 
+from proctor_contracts.base import unstorable
+from proctor_contracts.schemas.common import FieldProblem
 from proctor_store.paging import DEFAULT_TAKE, MAX_SKIP, MAX_TAKE, Page, read_cursor
 
 from .auth import Caller, private_only
@@ -40,6 +42,7 @@ class ProctorRoute(APIRoute):
             services: Services = request.app.state.services
             header = request.headers.get("authorization")
             request.state.caller = await services.authenticator.authenticate(header)
+            _storable_query(request)
             return await handle(request)
 
         return handler
@@ -73,6 +76,16 @@ class JsonBody:
             return self.model.model_validate(document)
         except ValidationError as error:
             raise validation_error(error.errors(include_url=False), document) from error
+
+
+def _storable_query(request: Request) -> None:
+    problems = [
+        FieldProblem(path=name, message=reason, code="unstorable")
+        for name, value in request.query_params.multi_items()
+        if (reason := unstorable(value))
+    ]
+    if problems:
+        raise bad_request(problems)
 
 
 def _json_only(content_type: str | None) -> None:

@@ -39,10 +39,18 @@ class ApiProcess:
     `ended` is set when the process cannot go on; `stop` then raises why.
     """
 
-    def __init__(self, *, settings: ApiSettings, prices: Prices, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        settings: ApiSettings,
+        prices: Prices,
+        clock: Clock | None = None,
+        patience_seconds: float = PATIENCE_SECONDS,
+    ) -> None:
         self.ended = asyncio.Event()
         self._settings = settings
         self._clock = clock = clock or SystemClock()
+        self._patience = patience_seconds
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="regex")
         counted = prometheus_meters({"service": "api"})
         meters = Meters() if counted is None else counted.meters
@@ -102,7 +110,7 @@ class ApiProcess:
             SettingsError: when the address cannot be had.
         """
         self._working = asyncio.create_task(self._work(), name="work")
-        await asyncio.wait({self._working}, timeout=PATIENCE_SECONDS)
+        await asyncio.wait({self._working}, timeout=self._patience)
         self._working.add_done_callback(self._worked)
         port = await self._server.start()
         _log.info("service.started", extra={"host": self._settings.http.host, "port": port})
