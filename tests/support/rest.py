@@ -57,6 +57,11 @@ class Rest:
             text = await answer.text()
             return Answer(answer.status, json.loads(text) if text else None, dict(answer.headers))
 
+    async def ready(self) -> tuple[int, Any]:
+        """Ask whether it is ready: status and facts."""
+        async with self.session.get(f"{self.url}/readyz") as answer:
+            return answer.status, await answer.json()
+
     async def get(self, path: str) -> Any:
         return (await self.call("GET", path)).data
 
