@@ -14,6 +14,7 @@ import click
 from .client import Platform
 from .exits import ExitCode, Stop
 from .screen import Screen
+from .startup import settled
 from .target import Opener, Target
 
 __all__ = ["Context", "pass_context", "run_id"]
@@ -42,6 +43,7 @@ class Context:
 
         async def opened() -> T:
             async with self.opener(target, workers=workers) as platform:
+                settled()
                 return await work(platform)
 
         try:

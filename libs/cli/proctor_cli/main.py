@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import Any, TextIO
 
@@ -13,6 +12,7 @@ import click
 from typing_extensions import override
 
 from .exits import ExitCode, Stop
+from .startup import hold_back
 
 __all__ = ["cli", "main", "run"]
 
@@ -128,12 +128,15 @@ def _explained(error: Exception, errors: TextIO) -> int:
             click.echo(f"proctor: {error}", file=errors)
             return ExitCode.UNDECIDED
         case _:
+            import traceback  # noqa: PLC0415 - for a crash alone
+
             traceback.print_exception(error, file=errors)
             return ExitCode.UNDECIDED
 
 
 def main() -> None:
     """Be the `proctor` command."""
+    hold_back()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 from proctor_cli.exits import ExitCode, Stop
+from proctor_cli.startup import settled
 
 __all__ = ["serve"]
 
@@ -20,4 +21,5 @@ def serve(service: str) -> None:
     except ModuleNotFoundError as error:
         message = f"serve {service} needs {error.name}; install it with: pip install 'proctor[{service}]'"
         raise Stop(ExitCode.USAGE, message) from error
+    settled()
     module.main()

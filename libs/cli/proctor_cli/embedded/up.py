@@ -13,6 +13,7 @@ from proctor_chassis.metrics import Meters, prometheus_meters
 from proctor_chassis.settings import HttpSettings, SettingsError
 from proctor_cli.exits import ExitCode, Stop
 from proctor_cli.interrupts import interrupts
+from proctor_cli.startup import settled
 from proctor_cli.state import Owner, StateFolder
 from proctor_contracts.schemas.integrations import KeyCreate
 
@@ -60,6 +61,7 @@ async def up(
             folder.announce(Owner(url=url, key=key, pid=os.getpid()))
             try:
                 await platform.api.resume()  # what the last owner left unfinished goes on
+                settled()
                 ready(url, key)
                 await interrupted.first.wait()
             finally:
