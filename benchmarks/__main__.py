@@ -69,7 +69,7 @@ def once(scenario: Scenario, url: str, folder: Path) -> tuple[Figure, Figure]:
     if PROCTOR is None:
         raise SystemExit("there is no proctor command beside this Python; run make setup")
     environment = {"OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "bench", "NO_COLOR": "1"}
-    ours = run([PROCTOR, "run", str(suite), "--quiet"], cwd=folder, env=environment)
+    ours = run([PROCTOR, "--quiet", "run", str(suite)], cwd=folder, env=environment)
     loop = [sys.executable, "-m", "benchmarks.floor", scenario.floor, url]
     floor = run([*loop, str(scenario.count), str(scenario.concurrency), "01"[scenario.judge]], cwd=ROOT)
     return ours, floor

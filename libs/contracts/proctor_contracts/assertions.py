@@ -136,8 +136,8 @@ class ToolCall(AssertionBase):
         low = 1 if self.min_occurrence is None else self.min_occurrence
         if self.max_occurrence is not None and low > self.max_occurrence:
             raise ValueError(
-                f"minOccurrence ({low}) is above maxOccurrence ({self.max_occurrence}), so no number of calls can pass; "
-                "lower minOccurrence (its default is 1) or raise maxOccurrence"
+                f"minOccurrence ({low}) is above maxOccurrence ({self.max_occurrence}), so no number of "
+                "calls can pass; lower minOccurrence (its default is 1) or raise maxOccurrence"
             )
         return self
 
@@ -213,7 +213,7 @@ class NoPromptLeak(ScopedBase):
 
 
 class GroundedFacts(ScopedBase):
-    """Numbers, money, dates, links and ids of the answers must come from the conversation or the given facts."""
+    """Numbers, money, dates, links and ids of answers must come from the conversation or the given facts."""
 
     kind: Literal["grounded_facts"] = "grounded_facts"
     facts: Annotated[tuple[Needle, ...], Field(max_length=1_000)] = ()

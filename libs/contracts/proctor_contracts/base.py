@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-__all__ = ["Json", "SafeText", "Strict", "Wire", "unstorable"]
+__all__ = ["TRUSTED", "Json", "SafeText", "Strict", "Wire", "unstorable"]
 
 Json = Any
 """A JSON value: None, bool, int, float, str, list or dict."""
@@ -33,6 +33,10 @@ class Strict(Wire):
     """A frozen value a user typed: an unknown field is an error, since it is most often a typing mistake."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+TRUSTED = {"trusted": True}
+"""The validation context of what Proctor wrote itself: checks of what users type need not run again."""
 
 
 def unstorable(text: str) -> str | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from typing_extensions import override
+
 __all__ = [
     "Blame",
     "KeyKind",
@@ -36,6 +38,12 @@ class Role(StrEnum):
     AGENT = "agent"
     SYSTEM = "system"
     JUDGE = "judge"
+
+    @classmethod
+    @override
+    def _missing_(cls, value: object) -> Role | None:
+        """Read the names that other products use."""
+        return {"user": cls.TESTER, "assistant": cls.AGENT}.get(value) if isinstance(value, str) else None
 
 
 class Provider(StrEnum):

@@ -11,6 +11,7 @@ __all__ = ["job_id", "judge_job_id", "new_id"]
 
 _lock = threading.Lock()
 _last: tuple[int, int] = (0, 0)
+_COUNTER_MAX = 0xFFF
 
 
 def new_id() -> UUID:
@@ -23,7 +24,7 @@ def new_id() -> UUID:
         millis, count = time.time_ns() // 1_000_000, 0
         if millis <= _last[0]:
             millis, count = _last[0], _last[1] + 1
-            if count > 0xFFF:
+            if count > _COUNTER_MAX:
                 millis, count = millis + 1, 0
         _last = (millis, count)
     random = int.from_bytes(os.urandom(8)) & ((1 << 62) - 1)

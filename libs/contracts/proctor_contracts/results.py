@@ -66,9 +66,9 @@ class JudgeVote(Wire):
 class AssertionResult(Wire):
     """One line of the per-assertion table.
 
-    `code` is stable (`no_agent_message`, `regex_timeout`, `judge_error`, ...) and set whenever the verdict is not
-    a pass; `expected`, `seen` and `where` explain a failure. `passed` mirrors the verdict for readers of the first
-    product: true, false, or null.
+    `code` is stable (`no_agent_message`, `regex_timeout`, `judge_error`, ...) and set whenever the verdict is
+    not a pass; `expected`, `seen` and `where` explain a failure. `passed` mirrors the verdict for readers of
+    the first product: true, false, or null.
     """
 
     index: int

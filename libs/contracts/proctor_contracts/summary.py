@@ -32,8 +32,9 @@ class GroupSummary(Counts):
 class RunSummary(Counts):
     """The whole run.
 
-    `pass_rate` is passed / (passed + failed) on first attempts, `pass_rate_after_retries` on final statuses; both
-    null when nothing was graded. `pass_rate_ci95` belongs to the first. `avg_score` is weighted by case weight.
+    `pass_rate` is passed / (passed + failed) on first attempts, `pass_rate_after_retries` on final statuses;
+    both null when nothing was graded. `pass_rate_ci95` belongs to the first. `avg_score` is weighted by the
+    cases' weights.
     """
 
     cases: int = 0

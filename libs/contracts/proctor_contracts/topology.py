@@ -1,4 +1,6 @@
-"""Every exchange, queue, binding and routing key, in one place; a topology test proves no work is doubled or lost.
+"""Every exchange, queue, binding and routing key, in one place.
+
+A topology test proves that no work is doubled or lost.
 
 Work queues bind exact keys: a topic exchange copies, and a copied job would be paid twice.
 """

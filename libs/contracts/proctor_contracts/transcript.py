@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from .base import Json, Wire
 from .enums import Role
@@ -58,10 +58,6 @@ class ToolCallRecord(Wire):
     error: str | None = None
 
 
-def _role(value: object) -> object:
-    return {"user": "tester", "assistant": "agent"}.get(value, value) if isinstance(value, str) else value
-
-
 class TranscriptEntry(Wire):
     """One message; on input the roles `user` and `assistant` are read as `tester` and `agent`.
 
@@ -70,7 +66,7 @@ class TranscriptEntry(Wire):
     is `scripted` on words that a script put into the agent's mouth.
     """
 
-    role: Annotated[Role, BeforeValidator(_role)]
+    role: Role
     content: str
     timestamp: datetime | None = None
     turn: int | None = None

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from proctor_contracts.base import TRUSTED
 from proctor_contracts.messages import Message, Transient
 from proctor_contracts.topology import MAX_BODY_BYTES
 
@@ -73,7 +74,7 @@ def decode(models: Mapping[str, type[Message]], key: str, body: bytes) -> Messag
     if model is None:
         return Dead("undecodable")
     try:
-        message = model.model_validate_json(body)
+        message = model.model_validate_json(body, context=TRUSTED)
     except ValidationError:
         return Dead("unknown_version" if _version(body) not in {None, *model.versions} else "undecodable")
     return message if message.v in model.versions else Dead("unknown_version")

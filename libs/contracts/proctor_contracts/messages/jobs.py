@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 from uuid import UUID
 
+from typing_extensions import override
+
 from proctor_contracts.agents import AgentSnapshot, JudgeSettings
 from proctor_contracts.assertions import Judge
 from proctor_contracts.base import Wire
@@ -22,8 +24,8 @@ __all__ = ["CaseRequested", "JudgeCriterion", "JudgeRequested"]
 class CaseRequested(Message):
     """Play one attempt of one trial of a case.
 
-    `budget_micro_usd` is the share reserved for this attempt, which the worker may not exceed (null: no budget).
-    `timeout_ms` bounds the whole attempt.
+    `budget_micro_usd` is the share reserved for this attempt, which the worker may not exceed (null: no
+    budget). `timeout_ms` bounds the whole attempt.
     """
 
     exchange: ClassVar[Exchange] = JOBS
@@ -40,10 +42,12 @@ class CaseRequested(Message):
     timeout_ms: int = 120_000
     budget_micro_usd: int | None = None
 
+    @override
     def key(self) -> str:
         """Route to the pool."""
         return case_key(self.pool)
 
+    @override
     def id(self) -> str:
         """Name the job."""
         return job_id(self.run_id, self.case.id, self.trial, self.attempt)
@@ -77,10 +81,12 @@ class JudgeRequested(Message):
     timeout_ms: int = 120_000
     budget_micro_usd: int | None = None
 
+    @override
     def key(self) -> str:
         """Route to the judges."""
         return "judge.requested"
 
+    @override
     def id(self) -> str:
         """Name the job."""
         return judge_job_id(self.run_id, self.case_id, self.trial, self.attempt)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from pydantic import Field
+from typing_extensions import override
 
 from proctor_contracts.ids import job_id, judge_job_id
 from proctor_contracts.results import AssertionResult, CaseError
@@ -21,8 +22,8 @@ __all__ = ["CaseExecuted", "CaseJudged"]
 class CaseExecuted(Message):
     """One attempt was played: a transcript with its deterministic results, or why it could not be.
 
-    With `error` the transcript holds what there was. `cost_micro_usd` is null when a price is unknown. `duration_ms`
-    is the whole attempt on the worker's clock; the agent's own times stand in the transcript.
+    With `error` the transcript holds what there was. `cost_micro_usd` is null when a price is unknown.
+    `duration_ms` is the whole attempt on the worker's clock; the agent's own times stand in the transcript.
     """
 
     exchange: ClassVar[Exchange] = EVENTS
@@ -46,10 +47,12 @@ class CaseExecuted(Message):
     agent_fingerprint: str | None = None
     model_calls: int = 0
 
+    @override
     def key(self) -> str:
         """Route to the collector."""
         return "case.executed"
 
+    @override
     def id(self) -> str:
         """Name the fact after its job."""
         return job_id(self.run_id, self.case_id, self.trial, self.attempt)
@@ -75,10 +78,12 @@ class CaseJudged(Message):
     judge_fingerprint: str | None = None
     model_calls: int = 0
 
+    @override
     def key(self) -> str:
         """Route to the collector."""
         return "case.judged"
 
+    @override
     def id(self) -> str:
         """Name the fact after its job."""
         return judge_job_id(self.run_id, self.case_id, self.trial, self.attempt)

@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal
 from uuid import UUID
 
+from typing_extensions import override
+
 from proctor_contracts.base import Wire
 from proctor_contracts.enums import RunMode, RunStatus, Trigger
 from proctor_contracts.summary import RunSummary
@@ -32,10 +34,12 @@ class RunCompleted(Message):
     completed_at: datetime
     summary: RunSummary
 
+    @override
     def key(self) -> str:
         """Route to scheduler and alerter."""
         return "run.completed"
 
+    @override
     def id(self) -> str:
         """Name the fact after its run."""
         return f"{self.run_id}:completed"
@@ -62,6 +66,7 @@ class RunCancelled(Transient):
     run_ids: tuple[UUID, ...]
     worker_id: str | None = None
 
+    @override
     def key(self) -> str:
         """Broadcast."""
         return "run.cancelled"
@@ -82,6 +87,7 @@ class WorkerHeartbeat(Transient):
     stopping: bool = False
     at: datetime
 
+    @override
     def key(self) -> str:
         """Broadcast."""
         return "worker.heartbeat"
@@ -96,6 +102,7 @@ class LiveHint(Transient):
     run_id: UUID
     seq: int
 
+    @override
     def key(self) -> str:
         """Route by run."""
         return live_key(self.run_id)
@@ -111,6 +118,7 @@ class LiveEvent(Transient):
     event: str
     data: dict[str, Any]
 
+    @override
     def key(self) -> str:
         """Route by run."""
         return live_key(self.run_id)

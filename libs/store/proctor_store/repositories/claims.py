@@ -5,9 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from sqlalchemy import or_, update
-from sqlalchemy.dialects.postgresql import insert as pg_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
+from proctor_store.inserting import insert_for
 from proctor_store.session import Unit
 from proctor_store.tables import Claim
 
@@ -16,9 +15,8 @@ __all__ = ["claim"]
 
 async def claim(unit: Unit, name: str, *, owner: str, now: datetime, lease: timedelta) -> bool:
     """Take or keep the work `name` until `now + lease`; False when another owner holds it."""
-    insert = pg_insert if unit.dialect == "postgresql" else sqlite_insert
     await unit.connection.execute(
-        insert(Claim)
+        insert_for(unit.dialect, Claim)
         .values(name=name, owner=owner, until=now)
         .on_conflict_do_nothing(index_elements=["name"])
     )

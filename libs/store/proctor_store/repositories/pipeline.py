@@ -9,11 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Executable, bindparam, func, select, update
-from sqlalchemy.dialects.postgresql import insert as pg_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from proctor_contracts.enums import Phase
 from proctor_store.columns import Written
+from proctor_store.inserting import insert_for
 from proctor_store.session import Unit
 from proctor_store.tables import Account, ResultPhase, Run, RunCase, TestResult
 
@@ -105,9 +104,8 @@ _WAITING = (
 
 @cache
 def _insert_phases(dialect: str) -> Executable:
-    insert = pg_insert if dialect == "postgresql" else sqlite_insert
     return (
-        insert(ResultPhase)
+        insert_for(dialect, ResultPhase)
         .on_conflict_do_nothing(index_elements=["result_id", "attempt", "phase"])
         .returning(ResultPhase.result_id, ResultPhase.attempt, ResultPhase.phase)
     )

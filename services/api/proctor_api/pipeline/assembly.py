@@ -87,7 +87,7 @@ class Pipeline:
             clock=clock,
         )
         self.settler = Settler(
-            # Alone, a job is with its runner at once, so there is no way to the pool to fill beyond what is played.
+            # Alone, a job is with its runner at once: there is no way to the pool that a window could fill.
             dispatcher=Dispatcher(prices, _unknown if alone else self.workers.concurrency),
             prices=prices,
             clock=clock,

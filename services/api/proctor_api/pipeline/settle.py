@@ -9,6 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from proctor_chassis.metrics import Meters
+from proctor_contracts.base import TRUSTED
 from proctor_contracts.cases import CaseSnapshot
 from proctor_contracts.enums import Phase, ResultStatus
 from proctor_contracts.messages import CaseExecuted, CaseJudged, LiveHint
@@ -98,7 +99,10 @@ class Settler:
         return Held(
             now=self._clock(),
             accounts=accounts,
-            runs={key: RunWork(row, RunSettings.model_validate(row.settings)) for key, row in rows.items()},
+            runs={
+                key: RunWork(row, RunSettings.model_validate(row.settings, context=TRUSTED))
+                for key, row in rows.items()
+            },
         )
 
     async def load(self, unit: Unit, held: Held, result_ids: Iterable[UUID]) -> None:

@@ -48,6 +48,10 @@ class AttemptOutcome:
     score_max: int | None = None
     needs_review: bool = False
 
+    def stored(self) -> list[str | int | bool | None]:
+        """The outcome as a row keeps it; `AttemptOutcome(ResultStatus(first), *rest)` reads it back."""
+        return [self.status.value, self.score, self.score_min, self.score_max, self.needs_review]
+
     @classmethod
     def of(cls, verdict: CaseVerdict) -> AttemptOutcome:
         """Keep of a verdict what a later attempt may have to show."""

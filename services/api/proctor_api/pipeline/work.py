@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -137,8 +137,7 @@ class ResultWork:
 
     def history_with(self, outcome: AttemptOutcome) -> list[list[Any]]:
         """The graded attempts and one more, as they are stored."""
-        status, *rest = astuple(outcome)
-        return [*self.now("history"), [status.value, *rest]]
+        return [*self.now("history"), outcome.stored()]
 
     def expects(self, attempt: int, stage: str) -> bool:
         """Whether this report is the one that is awaited; anything else is a duplicate or came too late."""
