@@ -160,9 +160,14 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
     await database.close()
 
 
+@pytest.fixture
+def hub() -> Hub:
+    return Hub()
+
+
 @pytest_asyncio.fixture
 async def services(
-    database: Database, time: Time, bus: QuietBus, pattern_thread: ThreadPoolExecutor
+    database: Database, time: Time, bus: QuietBus, hub: Hub, pattern_thread: ThreadPoolExecutor
 ) -> AsyncIterator[Services]:
     prices = Prices.load(None)
     settler = Settler(
@@ -178,7 +183,7 @@ async def services(
         clock=time.now,
         monotonic=time.monotonic,
         settler=settler,
-        hub=Hub(),
+        hub=hub,
         announce=bus.announce,
         prices=prices,
         judge=None,

@@ -25,7 +25,7 @@ class Source:
 
     def __init__(self) -> None:
         self.queue: asyncio.Queue[RunEvent | Exception | None] = asyncio.Queue()
-        self.closed = False
+        self.closed = asyncio.Event()
 
     async def events(self) -> AsyncIterator[RunEvent]:
         try:
@@ -34,7 +34,7 @@ class Source:
                     raise item
                 yield item
         finally:
-            self.closed = True
+            self.closed.set()
 
 
 async def test_the_first_bytes_leave_before_anything_happens() -> None:
@@ -53,7 +53,7 @@ async def test_numbered_events_carry_an_id_and_transient_ones_do_not() -> None:
         b'id: 1\nevent: case.executed\ndata: {"text":"\xd1\x97\\n\\nid: 9"}\n\n',
         b'event: case.started\ndata: {"text":"\xd1\x97\\n\\nid: 9"}\n\n',
     ]
-    assert source.closed
+    assert source.closed.is_set()
 
 
 async def test_silence_is_broken_by_comments_and_no_event_is_lost_to_them() -> None:
@@ -83,11 +83,7 @@ async def test_a_client_that_leaves_closes_the_source() -> None:
     following.cancel()
     with pytest.raises(asyncio.CancelledError):
         await following
-    source.queue.put_nowait(None)
-    for _ in range(10):
-        if source.closed:
-            break
-        await asyncio.sleep(0)
+    await asyncio.wait_for(source.closed.wait(), 5)
 
 
 async def test_a_stream_closed_in_the_middle_closes_the_source() -> None:
@@ -98,7 +94,7 @@ async def test_a_stream_closed_in_the_middle_closes_the_source() -> None:
     await anext(body)
     assert await anext(body) == b": keep-alive\n\n"
     await body.aclose()  # type: ignore[attr-defined]  # it is a generator
-    assert source.closed
+    assert source.closed.is_set()
 
 
 async def test_a_fault_in_mid_stream_ends_it_with_an_invitation_to_come_back(

@@ -66,15 +66,19 @@ class HttpServer:
 
 def _listen(settings: HttpSettings) -> socket.socket:
     try:
-        family, _, _, _, address = socket.getaddrinfo(
+        family, kind, protocol, _, address = socket.getaddrinfo(
             settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        listening = socket.socket(family, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        # Listening from here on: a client that learns the port may connect before the server's first step.
-        listening.listen(BACKLOG)
-        listening.settimeout(0)
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            # Listening from here on: a client that learns the port may connect before the server's first step.
+            listening.listen(BACKLOG)
+            listening.settimeout(0)
+        except OSError:
+            listening.close()
+            raise
     except OSError as error:
         raise SettingsError(
             f"cannot answer at {settings.host}:{settings.port} ({error}); "

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator
-from contextlib import suppress
 
 import orjson
 
@@ -64,12 +63,12 @@ async def stream(
                 return
             yield _event(event.event, event.data, event.seq)
     finally:
+        # Whoever is waiting for an event is cancelled in the middle of it, which ends the source by itself; a
+        # source that nobody waits on has to be closed.
         if coming is not None:
             coming.cancel()
-            with suppress(asyncio.CancelledError, StopAsyncIteration):
-                await coming
-        close = getattr(events, "aclose", None)
-        if close is not None:
+            await asyncio.wait({coming})
+        elif (close := getattr(events, "aclose", None)) is not None:
             await close()
 
 
