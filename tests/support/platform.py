@@ -46,6 +46,7 @@ from proctor_store.session import Database
 __all__ = [
     "JUDGE",
     "PATIENCE",
+    "PRICES",
     "Counted",
     "FakeJudge",
     "FakeRunner",
