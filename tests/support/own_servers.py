@@ -26,6 +26,7 @@ class OwnServer:
     """A server at one address; every call returns when it is done. Stopping is a crash with `kill`."""
 
     url: str
+    management_url: str | None
     _stop: Callable[[bool], None]
     _start: Callable[[], None]
     running: bool = field(default=True)
@@ -52,7 +53,9 @@ def own_broker(servers: Servers) -> Iterator[OwnServer]:
             node = RabbitProcess(folder=data_root() / "rabbitmq-own")
             node.start()
             with contextlib.closing(node):
-                yield OwnServer(node.url, lambda kill: node.stop(how=_signal(kill)), node.start)
+                yield OwnServer(
+                    node.url, node.management_url, lambda kill: node.stop(how=_signal(kill)), node.start
+                )
         case Origin.docker:
             started = containers.start_broker()
             with _container(started, amqp_answers) as server:
@@ -71,6 +74,7 @@ def own_database(servers: Servers) -> Iterator[OwnServer]:
             try:
                 yield OwnServer(
                     process.url,
+                    None,
                     lambda kill: process.stop(mode="immediate" if kill else "fast"),
                     process.start,
                 )
@@ -102,7 +106,7 @@ def _container(started: containers.Started, answers: Callable[[str], bool]) -> I
             raise ServersError(f"container {started.handle[:12]} did not come back")
 
     try:
-        yield OwnServer(started.url, stop, start)
+        yield OwnServer(started.url, started.management_url, stop, start)
     finally:
         containers.remove(started.handle)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from faststream.rabbit import Channel, RabbitBroker
+from typing_extensions import override
 from yarl import URL
 
 if TYPE_CHECKING:
@@ -23,6 +24,18 @@ def stands(broker: RabbitBroker) -> bool:
     """Whether the connection is there now."""
     connection = broker._connection  # noqa: SLF001 - `ping` asks the same and waits
     return connection is not None and connection.connected.is_set()
+
+
+class _WithoutCancelled(logging.Filter):
+    """Drops what FastStream says of each handler that a lost connection cancelled; we say it once."""
+
+    @override
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.exc_info is None or not isinstance(record.exc_info[1], asyncio.CancelledError)
+
+
+_faststream_log = logging.getLogger("proctor_chassis.bus.faststream")
+_faststream_log.addFilter(_WithoutCancelled())
 
 
 class _Report:
@@ -68,7 +81,7 @@ def broker_to(url: str, name: str, middlewares: Sequence[Any], retry_seconds: fl
         on_close=(report.lost,),
         on_reconnected=(report.found,),
         graceful_timeout=None,
-        logger=logging.getLogger("proctor_chassis.bus.faststream"),
+        logger=_faststream_log,
         log_level=logging.DEBUG,
         apply_types=False,
     )
