@@ -84,13 +84,13 @@ async def test_counters_change_by_arithmetic_and_a_run_ends_once(database: Datab
         assert await pipeline.bump_run(unit, run, add={"remaining": -1, "passed": 1}, put={}) == 1
         ended = {"status": "completed", "completed_at": AT}
         assert not await pipeline.finish_run(unit, run, values=ended)
+        assert await pipeline.settings_of(unit, [run, new_id()]) == {run: {}}
         assert await pipeline.bump_run(unit, run, add={"remaining": -1}, put={"next_ordinal": 2}) == 0
         assert await pipeline.bump_run(unit, run, add={}, put={}) == 0
         assert await pipeline.finish_run(unit, run, values=ended)
         assert not await pipeline.finish_run(unit, run, values=ended)
-        assert await pipeline.settings_of(unit, run) is None
+        assert await pipeline.settings_of(unit, [run]) == {}
         assert run not in await pipeline.live_runs(unit)
-        assert run not in (await pipeline.lock_runs(unit, [run]))[run].agent_models
 
 
 async def test_an_accounts_runs_that_still_let_cases_out_are_found_with_what_is_in_flight(

@@ -348,6 +348,29 @@ async def test_nothing_is_lost_while_nobody_can_look_into_the_queues(
     await platform.finished(run)
 
 
+async def test_everything_that_one_worker_took_down_is_sent_again_together(platform: Platform) -> None:
+    platform.runner.holding = True
+    run = await platform.start(*(case(f"{n}") for n in range(5)))
+    await platform.runner.holds(5)
+    assert await lost(platform) == 5
+    jobs = await platform.runner.took(10)
+    assert sorted(job.id() for job in jobs[:5]) == sorted(job.id() for job in jobs[5:])
+    platform.runner.release()
+    assert (await platform.finished(run)).status is RunStatus.COMPLETED
+
+
+async def test_what_has_not_left_the_outbox_is_not_lost(platform: Platform, broker: Broker) -> None:
+    broker.away = True
+    run = await platform.start(case("А"))
+    broker.depth = platform.bus.depth  # type: ignore[method-assign]  # the queues can be seen already
+    assert await lost(platform) == 0
+    assert await outbox_rows(platform) == 1
+    broker.away = False
+    platform.pipeline.relay.wake()
+    assert (await platform.finished(run)).status is RunStatus.COMPLETED
+    assert len(platform.runner.jobs) == 1
+
+
 async def test_one_replica_sweeps_at_a_time(
     platform: Platform, database: Database, bus: InProcessBus
 ) -> None:

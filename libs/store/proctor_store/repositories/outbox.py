@@ -14,7 +14,7 @@ from proctor_contracts.topology import JOBS
 from proctor_store.session import Unit
 from proctor_store.tables import OutboxDeadRow, OutboxRow
 
-__all__ = ["Outgoing", "Waiting", "add", "bury", "count", "drop_run", "remove", "take"]
+__all__ = ["Outgoing", "Waiting", "add", "bury", "count", "drop_run", "holds", "remove", "take"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +116,12 @@ async def drop_run(unit: Unit, run_id: UUID) -> None:
         .with_for_update(skip_locked=True)
     )
     await unit.connection.execute(delete(OutboxRow).where(OutboxRow.id.in_(jobs)))
+
+
+async def holds(unit: Unit, run_id: UUID, message_id: str) -> bool:
+    """Whether a message of a run is still waiting to leave."""
+    query = select(OutboxRow.id).where(OutboxRow.run_id == run_id, OutboxRow.message_id == message_id)
+    return (await unit.connection.execute(query.limit(1))).first() is not None
 
 
 async def count(unit: Unit) -> int:

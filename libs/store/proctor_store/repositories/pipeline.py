@@ -164,10 +164,10 @@ async def live_runs(unit: Unit) -> list[UUID]:
     return list((await unit.connection.execute(select(Run.id).where(Run.status.in_(LIVE)))).scalars())
 
 
-async def settings_of(unit: Unit, run_id: UUID) -> dict[str, Any] | None:
-    """Read the settings of a run that is not over."""
-    query = select(Run.settings).where(Run.id == run_id, Run.status.in_(LIVE))
-    return (await unit.connection.execute(query)).scalar_one_or_none()
+async def settings_of(unit: Unit, run_ids: Iterable[UUID]) -> dict[UUID, dict[str, Any]]:
+    """Read the settings of those runs that are not over."""
+    query = select(Run.id, Run.settings).where(Run.id.in_(sorted(set(run_ids))), Run.status.in_(LIVE))
+    return {row[0]: row[1] for row in await unit.connection.execute(query)}
 
 
 async def running_runs(unit: Unit, account_ids: Iterable[UUID]) -> set[UUID]:

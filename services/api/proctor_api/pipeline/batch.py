@@ -64,7 +64,9 @@ class Applier:
         run.saw_model("agent_models", report.agent_model)
         result.spend("usage", report.usage, report.cost_micro_usd)
         result.change["duration_ms"] = (result.now("duration_ms") or 0) + report.duration_ms
-        result.change["latencies"] = turn_latencies(report.transcript)
+        if report.error is None or not result.now("latencies"):
+            # An error on a retry leaves the times of the attempt that was graded.
+            result.change["latencies"] = turn_latencies(report.transcript)
         if result.now("started_at") is None:
             result.change["started_at"] = report.started_at
         step = after_execution(result.case, report, result.history, run.plan)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from proctor_contracts.results import AssertionResult, CaseError
 from proctor_contracts.run_settings import RunSettings
 from proctor_contracts.topology import JUDGE_CASES, runner_queue
 from proctor_contracts.transcript import TranscriptEntry
-from proctor_store.repositories import claims, pipeline
+from proctor_store.repositories import claims, outbox, pipeline
 from proctor_store.repositories.pipeline import OutRow
 from proctor_store.session import Database, StoreUnavailable
 
@@ -78,13 +77,12 @@ class Sweeper:
         """Sweep until cancelled."""
         while True:
             await asyncio.sleep(every_seconds)
-            with contextlib.suppress(StoreUnavailable):
-                try:
-                    await self.sweep()
-                except StoreUnavailable:
-                    raise
-                except Exception:
-                    log.exception("sweep_failed")
+            try:
+                await self.sweep()
+            except StoreUnavailable as error:
+                log.info("sweep_postponed", extra={"reason": str(error)})
+            except Exception:
+                log.exception("sweep_failed")
 
     async def sweep(self) -> int:
         """Look once; returns how many jobs were sent again or given up."""
@@ -95,9 +93,27 @@ class Sweeper:
             if not await claims.claim(unit, "sweeper", owner=self.owner, now=now, lease=LEASE):
                 return 0
             out = await pipeline.out_before(unit, now - SHORTEST_TIMEOUT, limit=LIMIT)
+            stored = await pipeline.settings_of(unit, {row.run_id for row in out})
+        settings = {run: RunSettings.model_validate(each) for run, each in stored.items()}
+        held = self.workers.held()
+        depths: dict[str, Depth | None] = {}
         acted = 0
         for row in out:
-            acted += await self._look(row)
+            if row.run_id not in settings:
+                continue
+            timeout = timedelta(milliseconds=settings[row.run_id].case_timeout_ms)
+            queue = JUDGE_CASES if row.stage == "judging" else runner_queue(settings[row.run_id].pool)
+            if queue.name not in depths:
+                # Once for a queue, so that what one worker took down with it is sent again together.
+                depths[queue.name] = await self.depth(queue.name)
+            verdict = judge_loss(
+                out_for=now - (row.dispatched_at or now),
+                timeout=timeout,
+                held=_name(row) in held,
+                depth=depths[queue.name],
+                losses=row.losses,
+            )
+            acted += await self._act(row, verdict, now=now)
         return acted
 
     async def resume(self) -> int:
@@ -116,37 +132,19 @@ class Sweeper:
             await self.settler.flush(unit, held)
         return len(out)
 
-    async def _look(self, row: OutRow) -> int:
-        judging = row.stage == "judging"
-        name = (judge_job_id if judging else job_id)(row.run_id, row.case_id, row.trial, row.attempt)
-        async with self.database.reading() as unit:
-            settings = await pipeline.settings_of(unit, row.run_id)
-        if settings is None:
-            return 0
-        run_settings = RunSettings.model_validate(settings)
-        queue = JUDGE_CASES if judging else runner_queue(run_settings.pool)
-        # Asked before the locks are taken: the broker may take its time.
-        depth = await self.depth(queue.name)
-        now = self.clock()
-        verdict = judge_loss(
-            out_for=now - (row.dispatched_at or now),
-            timeout=timedelta(milliseconds=run_settings.case_timeout_ms),
-            held=self.workers.holds(name),
-            depth=depth,
-            losses=row.losses,
-        )
+    async def _act(self, row: OutRow, verdict: Verdict, *, now: datetime) -> int:
         match verdict:
             case Verdict.WAIT:
                 return 0
             case Verdict.SEND_AGAIN:
-                return await self._send_again(row, name)
+                return await self._send_again(row)
             case Verdict.GIVE_UP:
                 await self.report(_given_up(row, now=now))
                 return 1
             case _:
                 assert_never(verdict)
 
-    async def _send_again(self, row: OutRow, name: str) -> int:
+    async def _send_again(self, row: OutRow) -> int:
         async with self.database.transaction() as unit:
             held = await self.settler.lock(unit, [row.run_id])
             run = held.runs.get(row.run_id)
@@ -161,7 +159,10 @@ class Sweeper:
             ):
                 # Its report came in the meantime.
                 return 0
-            log.warning("job_lost", extra={"job": name})
+            if await outbox.holds(unit, row.run_id, _name(row)):
+                # It never left: the broker was away, and what waits for it is not lost.
+                return 0
+            log.warning("job_lost", extra={"job": _name(row)})
             result.change |= {"losses": row.losses + 1, "dispatched_at": held.now}
             payloads = await pipeline.executed_payloads(unit, [(row.id, row.attempt)])
             self._send(held, row, payloads.get((row.id, row.attempt)))
@@ -195,6 +196,11 @@ class Sweeper:
                 share=None if reserve is None else reserve.judge,
             )
         )
+
+
+def _name(row: OutRow) -> str:
+    named = judge_job_id if row.stage == "judging" else job_id
+    return named(row.run_id, row.case_id, row.trial, row.attempt)
 
 
 def _given_up(row: OutRow, *, now: datetime) -> Report:

@@ -33,7 +33,11 @@ class Workers:
 
     def holds(self, job: str) -> bool:
         """Whether a living worker says that it works on this job."""
-        return any(job in beat.in_flight for beat in self._living())
+        return job in self.held()
+
+    def held(self) -> frozenset[str]:
+        """Every job that a living worker says it works on."""
+        return frozenset(job for beat in self._living() for job in beat.in_flight)
 
     def concurrency(self, pool: str) -> int | None:
         """How many cases the runners of a pool take at once; None before the first heartbeat."""
