@@ -73,7 +73,7 @@ def _listen(settings: HttpSettings) -> socket.socket:
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
-            # Listening from here on: a client that learns the port may connect before the server's first step.
+            # A client that learns the port may connect before the server takes its first step.
             listening.listen(BACKLOG)
             listening.settimeout(0)
         except OSError:
