@@ -78,6 +78,7 @@ class FakePlatform:
     cases: dict[UUID, tuple[str, str, str, bool]] = field(default_factory=dict)
     bot: UUID = field(default_factory=new_id)
     workers: bool | None = None
+    target: Target | None = None
     _cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 
     def _may(self, name: str) -> None:
@@ -220,13 +221,12 @@ def command(
     *args: str,
     env: dict[str, str] | None = None,
     live: bool = False,
-    quiet: bool = False,
 ) -> Outcome:
     """Run the command on a platform."""
 
     @asynccontextmanager
-    async def opener(_target: Target, *, workers: bool) -> AsyncIterator[Platform]:
-        platform.workers = workers
+    async def opener(target: Target, *, workers: bool) -> AsyncIterator[Platform]:
+        platform.workers, platform.target = workers, target
         yield platform
 
     out, err = io.StringIO(), io.StringIO()
@@ -234,7 +234,7 @@ def command(
         env=env or {},
         opener=opener,
         target=Target(state=Path(".proctor")),
-        screen=Screen(out=out, err=err, live=live, quiet=quiet),
+        screen=Screen(out=out, err=err, live=live),
     )
     code = run_command(args, obj=context)
     return Outcome(code, out.getvalue(), err.getvalue())

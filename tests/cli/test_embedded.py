@@ -96,10 +96,10 @@ def test_up_is_found_by_commands_in_its_folder_and_by_its_url(started: Path, tmp
         listed = proctor(elsewhere, "runs", PROCTOR_SERVER=url, PROCTOR_API_KEY=key)
         assert "gate passed" in listed.stdout
         assert not (elsewhere / ".proctor").exists()
-        wrong = proctor(elsewhere, "--server", url, "--key", "sk_wrong", "runs")
+        wrong = proctor(elsewhere, "runs", "--server", url, "--key", "sk_wrong")
         assert wrong.returncode == 3
         assert "unauthorized" in wrong.stderr
-        assert "asks for a key" in proctor(elsewhere, "--server", url, "runs").stderr
+        assert "asks for a key" in proctor(elsewhere, "runs", "--server", url).stderr
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=PATIENCE) == 0
     assert not (started / ".proctor" / "server.json").exists()
@@ -110,7 +110,7 @@ def test_up_is_found_by_commands_in_its_folder_and_by_its_url(started: Path, tmp
 
 def test_a_taken_port_is_wrong_usage(started: Path) -> None:
     with up(started) as (url, _key, _process):
-        other = proctor(started, "--state", "other", "up", "--port", url.rpartition(":")[2])
+        other = proctor(started, "up", "--state", "other", "--port", url.rpartition(":")[2])
     assert other.returncode == 3
     assert "cannot answer at" in other.stderr
 

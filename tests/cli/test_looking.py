@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from proctor_cli.target import Target
 from proctor_contracts.schemas.runs import RunDocument
 from tests.cli.platforms import FAILED, PASSED, FakePlatform, command, suite
 
@@ -79,3 +80,12 @@ def test_the_gate_decides_again_by_its_own_rule_a_suites_or_options(
     lenient = suite(tmp_path, "a", head="integration: {name: x, provider: replay}\ngate: {}\ncases:\n")
     assert command(played, "gate", second, "--suite", lenient).code == 0
     assert command(played, "gate", first, "--max-p95-latency-ms", "10").code == 2
+
+
+def test_every_command_takes_the_platform_behind_its_name(played: FakePlatform) -> None:
+    options = ("--server", "http://x", "--key", "k", "--state", "s", "-q")
+    assert command(played, "runs", *options).code == 0
+    assert played.target == Target(server="http://x", key="k", state=Path("s"))
+    played.target = None
+    assert command(played, *options, "runs").code == 0
+    assert played.target == Target(server="http://x", key="k", state=Path("s"))

@@ -33,6 +33,7 @@ def test_all_passed_ends_with_0_and_a_summary(tmp_path: Path) -> None:
     assert [handler.name for handler in platform.handlers] == ["pay"]
     assert platform.started[0].gate is not None
     assert platform.started[0].gate.min_pass_rate == 1
+    assert platform.started[0].concurrency == 50
 
 
 def test_a_failure_is_explained_and_ends_with_1(tmp_path: Path) -> None:
@@ -260,7 +261,7 @@ def test_the_progress_line_is_for_terminals_and_not_for_quiet(tmp_path: Path) ->
     path = suite(tmp_path, "a")
     assert "1/1  1 passed" in command(FakePlatform(), "run", path, live=True).err
     assert "1/1" not in command(FakePlatform(), "run", path).err
-    quiet = command(FakePlatform(), "run", path, live=True, quiet=True)
+    quiet = command(FakePlatform(), "run", path, "--quiet", live=True)
     assert (quiet.out, quiet.err) == ("", "")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -39,6 +38,8 @@ class Context:
         replies: Path | None = None,
     ) -> T:
         """Open the platform, do some work with it, and close it."""
+        import asyncio  # noqa: PLC0415 - `--help` and `--version` do without it
+
         target = replace(self.target, replies=replies)
 
         async def opened() -> T:

@@ -11,8 +11,12 @@ from typing import Any, TextIO
 import click
 from typing_extensions import override
 
+from .context import Context
 from .exits import ExitCode, Stop
+from .screen import real_screen
 from .startup import hold_back
+from .surroundings import add_surroundings
+from .target import open_platform, target_from
 
 __all__ = ["cli", "main", "run"]
 
@@ -35,6 +39,12 @@ _COMMANDS = {
 
 class _Lazy(click.Group):
     @override
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if ctx.obj is None:
+            ctx.obj = _surroundings()
+        return super().parse_args(ctx, args)
+
+    @override
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
@@ -43,7 +53,10 @@ class _Lazy(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         found = importlib.import_module(f"proctor_cli.commands.{cmd_name}").command
-        return found if isinstance(found, click.Command) else None
+        if not isinstance(found, click.Command):
+            return None
+        add_surroundings(found)
+        return found
 
     @override
     def resolve_command(
@@ -63,30 +76,22 @@ class _Lazy(click.Group):
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(package_name="proctor", prog_name="proctor")
-@click.option("--server", metavar="URL", help="Use this server. [PROCTOR_SERVER]")
-@click.option("--key", metavar="KEY", help="The server's API key. [PROCTOR_API_KEY]")
-@click.option("--state", metavar="DIR", help="Folder of the embedded platform. [PROCTOR_STATE, .proctor]")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but what was asked for, and what went wrong.")
-@click.option("--no-color", is_flag=True, help="No colours. [NO_COLOR]")
-@click.pass_context
-def cli(
-    ctx: click.Context, *, server: str | None, key: str | None, state: str | None, quiet: bool, no_color: bool
-) -> None:
+def cli() -> None:
     """Test conversational agents the way good teams test code.
 
     Exit codes: 0 gate passed, 1 gate failed, 2 could not decide, 3 wrong usage or an invalid suite.
     """
-    if ctx.obj is not None:
-        return  # a caller brought its own surroundings
-    from .context import Context  # noqa: PLC0415 - `--help` and `--version` need none of it
-    from .screen import real_screen  # noqa: PLC0415 - as above
-    from .target import open_platform, target_from  # noqa: PLC0415 - as above
 
-    ctx.obj = Context(
+
+add_surroundings(cli)
+
+
+def _surroundings() -> Context:
+    return Context(
         env=os.environ,
         opener=open_platform,
-        target=target_from(os.environ, server=server, key=key, state=state),
-        screen=real_screen(os.environ, quiet=quiet, no_color=no_color),
+        target=target_from(os.environ),
+        screen=real_screen(os.environ),
     )
 
 

@@ -16,7 +16,10 @@ from .exits import ExitCode, Stop
 from .suite.model import Suite
 from .suite.problems import suggestion
 
-__all__ = ["Filters", "Overrides", "run_request", "selected"]
+__all__ = ["CONCURRENCY", "Filters", "Overrides", "run_request", "selected"]
+
+CONCURRENCY = 50
+"""Conversations at a time where nobody said: stated, so that no pool's size decides for a bot on a laptop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,7 @@ def run_request(
         name: getattr(overrides, name) if getattr(overrides, name) is not None else getattr(settings, name)
         for name in ("repeats", "retries_on_failure", "concurrency", "budget_cents", "provider", "model")
     }
+    chosen["concurrency"] = chosen["concurrency"] or CONCURRENCY
     same = ("runner", "score_threshold", "budget_mode", "dry_run", "judge_policy", "on_tool_error")
     asked = (
         chosen

@@ -47,14 +47,13 @@ class Screen:
         return Paint(self.color and self.live)
 
 
-def real_screen(env: Mapping[str, str], *, quiet: bool = False, no_color: bool = False) -> Screen:
+def real_screen(env: Mapping[str, str]) -> Screen:
     """Look at the real streams: colour on a terminal only, and not under NO_COLOR or TERM=dumb."""
     wanted = bool(env.get("FORCE_COLOR")) or (sys.stdout.isatty() and env.get("TERM") != "dumb")
     return Screen(
         out=sys.stdout,
         err=sys.stderr,
         width=min(shutil.get_terminal_size((100, 24)).columns, _WIDEST),
-        color=wanted and not no_color and not env.get("NO_COLOR"),
+        color=wanted and not env.get("NO_COLOR"),
         live=sys.stderr.isatty() and env.get("TERM") != "dumb",
-        quiet=quiet,
     )

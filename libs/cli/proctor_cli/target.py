@@ -34,14 +34,12 @@ Opener = Callable[..., AbstractAsyncContextManager[Platform]]
 """`open_platform` or a stand-in: called with a target and `workers`."""
 
 
-def target_from(
-    env: Mapping[str, str], *, server: str | None = None, key: str | None = None, state: str | None = None
-) -> Target:
-    """Combine options with the environment; options win."""
+def target_from(env: Mapping[str, str]) -> Target:
+    """Read PROCTOR_SERVER, PROCTOR_API_KEY and PROCTOR_STATE."""
     return Target(
-        server=server or env.get("PROCTOR_SERVER") or None,
-        key=key or env.get("PROCTOR_API_KEY") or None,
-        state=Path(state or env.get("PROCTOR_STATE") or DEFAULT_STATE),
+        server=env.get("PROCTOR_SERVER") or None,
+        key=env.get("PROCTOR_API_KEY") or None,
+        state=Path(env.get("PROCTOR_STATE") or DEFAULT_STATE),
     )
 
 

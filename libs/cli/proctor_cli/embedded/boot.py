@@ -34,7 +34,7 @@ from proctor_runner.settings import RunnerSettings
 __all__ = ["Booted", "boot"]
 
 POOLS = ("default", "high")
-MOST_CONVERSATIONS = 1_000  # what a run may ask for; the run's own concurrency decides
+MOST_CONVERSATIONS = 1_000  # what a run may ask for
 JUDGED_AT_ONCE = 64
 GRACE_SECONDS = 2.0
 LOG_LEVEL = "PROCTOR_LOG_LEVEL"
@@ -56,10 +56,13 @@ async def boot(
     *,
     env: Mapping[str, str],
     workers: bool,
+    conversations: int = MOST_CONVERSATIONS,
     meters: Meters | None = None,
     log_level: LogLevel | None = None,
 ) -> AsyncIterator[Booted]:
     """Start the platform on a SQLite database; without workers it only answers questions.
+
+    `conversations` bounds what all runs play together; the command's runs state their own concurrency.
 
     Without a log level, here or in PROCTOR_LOG_LEVEL, nothing is logged: reports tell what happened.
 
@@ -109,7 +112,7 @@ async def boot(
         if workers:
             name = f"embedded-{os.getpid()}"
             runner = create_runner(
-                settings=RunnerSettings(worker_id=f"{name}-runner", concurrency=MOST_CONVERSATIONS),
+                settings=RunnerSettings(worker_id=f"{name}-runner", concurrency=conversations),
                 bus=bus,
                 models=models,
                 redactor=redactor,

@@ -10,7 +10,7 @@ from pathlib import Path
 from proctor_api.errors import ApiError
 from proctor_api.local import LocalApi
 from proctor_chassis.metrics import Meters, prometheus_meters
-from proctor_chassis.settings import HttpSettings, SettingsError
+from proctor_chassis.settings import HttpSettings, SettingsError, WorkerSettings
 from proctor_cli.exits import ExitCode, Stop
 from proctor_cli.interrupts import interrupts
 from proctor_cli.startup import settled
@@ -22,6 +22,8 @@ from .boot import boot
 __all__ = ["up"]
 
 KEY_NAME = "proctor up"
+CONCURRENCY = "PROCTOR_CONCURRENCY"
+DEFAULT_CONVERSATIONS = "50"
 
 
 async def up(
@@ -39,11 +41,20 @@ async def up(
     except ModuleNotFoundError as error:
         message = f"proctor up needs {error.name}; install it with: pip install 'proctor[web]'"
         raise Stop(ExitCode.USAGE, message) from error
+    try:
+        conversations = WorkerSettings.from_env({CONCURRENCY: DEFAULT_CONVERSATIONS, **env}).concurrency
+    except SettingsError as error:
+        raise Stop(ExitCode.USAGE, str(error)) from error
     counted = prometheus_meters({"service": "embedded"})
     meters = counted.meters if counted is not None else Meters()
     with folder.owned(), interrupts() as interrupted:
         async with boot(
-            folder.database_url, env=env, workers=True, meters=meters, log_level="warning"
+            folder.database_url,
+            env=env,
+            workers=True,
+            meters=meters,
+            conversations=conversations,
+            log_level="warning",
         ) as platform:
             probes = Probes(
                 database=platform.api.services.database,
