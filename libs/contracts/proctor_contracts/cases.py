@@ -39,17 +39,10 @@ def _trimmed(text: str) -> str:
 
 Message = Annotated[SafeText, Field(min_length=1, max_length=100_000)]
 Name = Annotated[SafeText, AfterValidator(_trimmed), Field(min_length=1, max_length=512)]
-Category = Annotated[
-    SafeText,
-    BeforeValidator(lambda v: _trimmed(v) if isinstance(v, str) else v),
-    Field(min_length=1, max_length=64),
-]
-Ref = Annotated[
-    SafeText,
-    BeforeValidator(lambda v: _trimmed(v) if isinstance(v, str) else v),
-    Field(min_length=1, max_length=64),
-]
-Tag = Annotated[SafeText, Field(min_length=1, max_length=64)]
+_Trimmed = BeforeValidator(lambda value: _trimmed(value) if isinstance(value, str) else value)
+Category = Annotated[SafeText, _Trimmed, Field(min_length=1, max_length=64)]
+Ref = Annotated[SafeText, _Trimmed, Field(min_length=1, max_length=64)]
+Tag = Annotated[SafeText, _Trimmed, Field(min_length=1, max_length=64)]
 
 
 class ScriptedSingle(Strict):
