@@ -61,10 +61,11 @@ PATIENCE = 30.0
 """Seconds after which something that should happen is called missing."""
 LOOK_EVERY = 0.02
 JUDGE = JudgeSettings(provider=Provider.ANTHROPIC, model="judge-1")
-NOTHING = Price(Decimal(0), Decimal(0), Decimal(0), Decimal(0))
 # The worst case of a conversation of one turn is then 1,024 output tokens: exactly two cents.
 TWO_CENTS = Price(Decimal(0), Decimal(0), Decimal(0), Decimal(20_000) / 1024)
-PRICES = Prices({"anthropic": {"two-cents": TWO_CENTS, "judge-1": NOTHING}}, date="2026-01-01")
+# And that of judging one criterion three times 2,048 of them, at a micro-USD each.
+JUDGED = Price(Decimal(0), Decimal(0), Decimal(0), Decimal(1))
+PRICES = Prices({"anthropic": {"two-cents": TWO_CENTS, "judge-1": JUDGED}}, date="2026-01-01")
 T = TypeVar("T")
 
 
