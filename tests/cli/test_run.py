@@ -273,3 +273,11 @@ def test_a_baseline_puts_newly_broken_first(tmp_path: Path) -> None:
     ended = command(platform, "run", path, "--baseline", "previous", "--report", "markdown")
     assert ended.out.index("Newly broken (1)") < ended.out.index("b · case b")
     assert ended.out.index("b · case b") < ended.out.index("Still failing (1)")
+
+
+def test_what_a_server_says_cannot_act_on_the_terminal(tmp_path: Path) -> None:
+    problem = FieldProblem(path="runner", message="\x1b]0;owned\x07")
+    platform = FakePlatform(refuse={"start_run": refusal(400, "\x1b[2J", problem)})
+    ended = command(platform, "run", suite(tmp_path, "a"))
+    assert "\x1b" not in ended.err
+    assert "␛[2J" in ended.err

@@ -11,6 +11,8 @@ from typing import Any, TextIO
 import click
 from typing_extensions import override
 
+from proctor_reports.text import visible
+
 from .context import Context
 from .exits import ExitCode, Stop
 from .screen import real_screen
@@ -122,15 +124,15 @@ def _explained(error: Exception, errors: TextIO) -> int:
     match error:
         case SuiteInvalid():
             count = len(error.problems)
-            click.echo(f"{error}\n{count} {'problem' if count == 1 else 'problems'}", file=errors)
+            said = f"{error}\n{count} {'problem' if count == 1 else 'problems'}"
+            click.echo(visible(said), file=errors)
             return ExitCode.USAGE
         case PlatformRefused():
-            click.echo(f"proctor: {error}", file=errors)
-            for fault in error.problem.errors:
-                click.echo(f"  {fault.path}: {fault.message}", file=errors)
+            faults = [f"  {fault.path}: {fault.message}" for fault in error.problem.errors]
+            click.echo(visible("\n".join([f"proctor: {error}", *faults])), file=errors)
             return refusal_code(error)
         case PlatformUnavailable():
-            click.echo(f"proctor: {error}", file=errors)
+            click.echo(visible(f"proctor: {error}"), file=errors)
             return ExitCode.UNDECIDED
         case _:
             import traceback  # noqa: PLC0415 - for a crash alone

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TextIO
 
-from proctor_reports.paint import Paint
+from proctor_reports.text import visible
 
 __all__ = ["Screen", "real_screen"]
 
@@ -37,14 +37,10 @@ class Screen:
             self.complain(text)
 
     def complain(self, text: str) -> None:
-        """Write what must be seen even in quiet."""
+        """Write what must be seen even in quiet; what others wrote in it cannot act on the terminal."""
+        text = visible(text)
         self.err.write(text if text.endswith("\n") else text + "\n")
         self.err.flush()
-
-    @property
-    def paint(self) -> Paint:
-        """Colours for stderr, if it may have any."""
-        return Paint(self.color and self.live)
 
 
 def real_screen(env: Mapping[str, str]) -> Screen:

@@ -168,11 +168,10 @@ def _finish(
     )
     screen = context.screen
     to_stdout = [report for report in reports if report.path is None]
-    shown = render_terminal(document, width=screen.width, color=screen.color)
     if to_stdout:
-        screen.say(shown)
+        screen.say(render_terminal(document, width=screen.width))
     elif not screen.quiet:
-        screen.show(shown)
+        screen.show(render_terminal(document, width=screen.width, color=screen.color))
     for report in reports:
         text = render(document, report.format, diff)
         if report.path is None:
