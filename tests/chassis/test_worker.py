@@ -24,6 +24,7 @@ class FakeBus:
 
     connected = True
     consuming = True
+    connections = 1
     local = True
 
     def __init__(self) -> None:

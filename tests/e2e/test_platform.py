@@ -12,6 +12,7 @@ import pytest
 from tests.e2e.conftest import Platform
 from tests.support.broker_client import BrokerClient
 from tests.support.platform_processes import case
+from tests.support.proxy import line_to
 from tests.support.stub_provider import Say
 from tests.support.until import until
 
@@ -131,3 +132,25 @@ async def test_a_fact_that_comes_again_changes_nothing_and_costs_nothing(platfor
     rows = await fleet.rows(query, UUID(run))
     assert [dict(row) for row in rows] == [{"rows": 12, "keys": 12}]
     assert view["summary"]["judgeUsage"]["promptTokens"] == 60
+
+
+async def test_a_cancel_that_a_worker_could_not_hear_reaches_it_when_it_is_back(platform: Platform) -> None:
+    fleet, rest = platform.fleet, platform.one
+    async with line_to(fleet.amqp_url) as line:
+        runner = await fleet.serve(
+            "runner", PROCTOR_AMQP_URL=line.url, PROCTOR_POOL="high", PROCTOR_CONCURRENCY="1"
+        )
+        fleet.bot.hold = asyncio.Event()
+        bot = await rest.bot("deaf", fleet.bot.bot_url)
+        await rest.cases(bot, [case(number) for number in range(10)])
+        run = await rest.run(bot, pool="high")
+        await until(lambda: fleet.bot.in_flight == 1)
+        await line.down()
+        assert (await rest.post(f"/testing/runs/{run}/cancel"))["status"] == "cancelled"
+        await line.up()
+        await until(lambda: fleet.bot.in_flight == 0)
+        fleet.bot.hold.set()
+        other = await rest.run(bot, pool="high", caseFilter={"refs": ["c-1", "c-2"]})
+        assert (await rest.ended(other))["summary"]["passed"] == 2
+        assert len(fleet.bot.requests) == 3
+        assert await runner.end() == 0

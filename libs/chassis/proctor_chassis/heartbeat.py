@@ -16,14 +16,15 @@ from .clock import Clock, SystemClock
 __all__ = ["ANSWER_SECONDS", "BEAT_SECONDS", "Heartbeat"]
 
 BEAT_SECONDS = 5.0
+LOOK_SECONDS = 1.0
 ANSWER_SECONDS = 2.0
 
 
 class Heartbeat:
     """Announces one worker and hears about cancelled runs.
 
-    Begin with `listener`, then `ask_cancelled`, then consume, then `start`. After the broker was away it asks
-    again, since what was broadcast meanwhile is lost.
+    Begin with `listener`, then `ask_cancelled`, then consume, then `start`. It asks again within a second of
+    losing the connection to the broker, however short that was, since what was broadcast meanwhile is missed.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Heartbeat:
         self._clock = clock or SystemClock()
         self._answered = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._asked_on = bus.connections
 
     @property
     def listener(self) -> Listener:
@@ -60,6 +62,7 @@ class Heartbeat:
         A bus inside this process has lost nothing, so there it does not wait.
         """
         self._answered.clear()
+        self._asked_on = self._bus.connections
         await self._announce(starting=True)
         if self._bus.local:
             return True
@@ -73,7 +76,7 @@ class Heartbeat:
         return self._answered.is_set()
 
     async def start(self) -> None:
-        """Announce now and every five seconds."""
+        """Announce now and every five seconds, and notice lost connections."""
         await self._announce()
         self._task = asyncio.create_task(self._beat())
 
@@ -86,12 +89,17 @@ class Heartbeat:
         await self._announce(stopping=True)
 
     async def _beat(self) -> None:
-        was_connected = self._bus.connected
+        silent = 0.0
         while True:
-            await self._clock.sleep(BEAT_SECONDS)
-            connected = self._bus.connected
-            await self._announce(starting=connected and not was_connected)
-            was_connected = connected
+            await self._clock.sleep(LOOK_SECONDS)
+            silent += LOOK_SECONDS
+            missed = self._bus.connected and self._bus.connections != self._asked_on
+            if missed:
+                self._asked_on = self._bus.connections
+                await self._announce(starting=True)
+            if silent >= BEAT_SECONDS:
+                silent = 0.0
+                await self._announce()
 
     async def _announce(self, *, starting: bool = False, stopping: bool = False) -> None:
         await self._bus.announce(

@@ -31,7 +31,9 @@ _QUIET = {
     "aiormq": logging.CRITICAL,
     "aiohttp.access": logging.WARNING,
     "httpx": logging.WARNING,
+    "httpx2": logging.WARNING,
     "httpcore": logging.WARNING,
+    "httpcore2": logging.WARNING,
 }
 """Libraries that say too much; the broker's client writes tracebacks about every lost connection, which the
 bus reports itself in a line."""

@@ -86,6 +86,11 @@ class InProcessBus:
         return self._open and not self._paused
 
     @property
+    def connections(self) -> int:
+        """One: it cannot be lost."""
+        return 1
+
+    @property
     def local(self) -> bool:
         """True: a message cannot be missed here."""
         return True

@@ -132,6 +132,11 @@ class Bus(Protocol):
         ...
 
     @property
+    def connections(self) -> int:
+        """How many connections there have been; what was announced before the newest may have been missed."""
+        ...
+
+    @property
     def local(self) -> bool:
         """Whether nobody outside this process is on this bus, so that nothing is ever missed."""
         ...

@@ -60,8 +60,11 @@ class RabbitBus:
         self._exchanges = exchanges_of(self._ladder)
         self._meters = meters or Meters()
         middlewares = middlewares_for(registry)
-        self._publisher = broker_to(url, f"{name} publish", middlewares, retry_seconds)
-        self._consuming_broker = broker_to(url, f"{name} consume", middlewares, retry_seconds)
+        self._made = 0
+        self._publisher, self._consuming_broker = (
+            broker_to(url, f"{name} {use}", middlewares, retry_seconds, restored=self._restored)
+            for use in ("publish", "consume")
+        )
         self._consumer = RabbitConsumer(
             self._consuming_broker,
             ladder=self._ladder,
@@ -88,6 +91,11 @@ class RabbitBus:
     def consuming(self) -> bool:
         """Whether every consumer is at its queue."""
         return self.connected and self._consumer.consuming
+
+    @property
+    def connections(self) -> int:
+        """How many there have been: the first, and each one that was made good again."""
+        return self._made
 
     @property
     def local(self) -> bool:
@@ -179,6 +187,7 @@ class RabbitBus:
             try:
                 await self._publisher.connect()
                 await declare(self._publisher, queues=self._queues, ladder=self._ladder)
+                self._made += not self._open
                 self._open = True
                 if self._consumer.wanted:
                     await self._consumer.start()
@@ -190,6 +199,9 @@ class RabbitBus:
             else:
                 _log.info("bus.connected")
                 return
+
+    def _restored(self) -> None:
+        self._made += 1
 
     async def _stop_opening(self) -> None:
         if self._opening is not None:

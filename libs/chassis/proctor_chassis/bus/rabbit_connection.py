@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from faststream.rabbit import Channel, RabbitBroker
@@ -41,8 +41,9 @@ _faststream_log.addFilter(_WithoutCancelled())
 class _Report:
     """Says once that a connection was lost, and once that it is back; the client calls for every attempt."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, restored: Callable[[], None]) -> None:
         self._name = name
+        self._restored = restored
         self._away = False
 
     def lost(self, _connection: object, error: BaseException | None) -> None:
@@ -55,6 +56,7 @@ class _Report:
     def found(self, _connection: object) -> None:
         self._away = False
         _log.warning("bus.connection_restored", extra={"connection": self._name})
+        self._restored()
 
 
 def middlewares_for(registry: CollectorRegistry | None) -> Sequence[Any]:
@@ -66,9 +68,16 @@ def middlewares_for(registry: CollectorRegistry | None) -> Sequence[Any]:
     return (counting_middleware(registry),)
 
 
-def broker_to(url: str, name: str, middlewares: Sequence[Any], retry_seconds: float) -> RabbitBroker:
-    """Describe one connection; nothing is opened yet."""
-    report = _Report(name)
+def broker_to(
+    url: str,
+    name: str,
+    middlewares: Sequence[Any],
+    retry_seconds: float,
+    *,
+    restored: Callable[[], None],
+) -> RabbitBroker:
+    """Describe one connection; nothing is opened yet. `restored` is called when it was lost and is back."""
+    report = _Report(name, restored)
     return RabbitBroker(
         URL(url).update_query(name=name),
         middlewares=middlewares,
