@@ -183,3 +183,24 @@ async def test_a_run_that_is_started_while_the_broker_is_away_waits_for_it(
     assert (view["status"], view["summary"]["passed"]) == ("completed", 5)
     assert len(fleet.bot.requests) == 5
     assert (await stage.readiness(stage.judge))[0] == 200
+
+
+async def test_a_cancel_while_the_broker_is_away_stops_the_workers_when_it_is_back(
+    stage: Stage, broker: OwnServer
+) -> None:
+    fleet, rest = stage.fleet, stage.rest
+    fleet.bot.hold = asyncio.Event()
+    bot = await rest.bot("unheard", fleet.bot.bot_url)
+    await rest.cases(bot, [case(number) for number in range(40)])
+    run = await rest.run(bot, concurrency=40)
+    await until(lambda: fleet.bot.in_flight == 16)
+    await asyncio.to_thread(broker.stop)
+    assert (await rest.post(f"/testing/runs/{run}/cancel"))["status"] == "cancelled"
+    await asyncio.to_thread(broker.start)
+    await until(lambda: fleet.bot.in_flight == 0)
+    fleet.bot.hold.set()
+    called = len(fleet.bot.requests)
+    other = await rest.run(bot, caseFilter={"refs": ["c-1", "c-2"]})
+    assert (await rest.ended(other))["summary"]["passed"] == 2
+    assert len(fleet.bot.requests) == called + 2
+    assert called <= 32

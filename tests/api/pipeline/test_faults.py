@@ -34,6 +34,11 @@ class Broker:
 
     bus: InProcessBus
     away: bool = False
+    connections: int = 1
+
+    @property
+    def connected(self) -> bool:
+        return not self.away
 
     async def publish_raw(self, **message: Any) -> None:
         if self.away:

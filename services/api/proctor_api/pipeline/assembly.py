@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from proctor_chassis.bus.port import (
@@ -30,9 +29,10 @@ from proctor_contracts.messages import (
 from proctor_contracts.topology import COLLECTOR_RESULTS, CONTROL, LIVE, work_queues
 from proctor_llm.prices import Prices
 from proctor_store.relay import Relay, Undeliverable
-from proctor_store.repositories import outbox, pipeline, runs
-from proctor_store.session import Database, StoreUnavailable
+from proctor_store.repositories import outbox, pipeline
+from proctor_store.session import Database
 
+from .cancels import Cancels
 from .collector import Collector
 from .dispatch import Dispatcher
 from .hub import Hub
@@ -45,7 +45,6 @@ __all__ = ["Pipeline"]
 log = logging.getLogger(__name__)
 
 COLLECTOR_CONCURRENCY = 200
-REMEMBER_CANCELLED = timedelta(hours=24)
 REMEMBERED_STARTED = 10_000
 
 
@@ -75,10 +74,11 @@ class Pipeline:
         self._alone = alone
         self._queues = tuple(queue.name for queue in work_queues(tuple(pools)))
         self._tasks: set[asyncio.Task[None]] = set()
-        self._sweeping: asyncio.Task[None] | None = None
+        self._periodic: list[asyncio.Task[None]] = []
         self._started: set[UUID] = set()
         self.hub = Hub()
         self.workers = Workers(clock=clock)
+        self.cancels = Cancels(database=database, bus=bus, clock=clock)
         self.relay = Relay(
             database=database,
             publish=self._publish,
@@ -133,14 +133,16 @@ class Pipeline:
         self.collector.start()
         self.relay.start()
         if not self._alone:
-            self._sweeping = asyncio.create_task(self.sweeper.run(), name="sweeper")
+            self._periodic = [
+                asyncio.create_task(self.sweeper.run(), name="sweeper"),
+                asyncio.create_task(self.cancels.run(), name="cancels"),
+            ]
 
     async def stop(self) -> None:
         """Stop; what was not durable is delivered again."""
-        if self._sweeping is not None:
-            self._sweeping.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._sweeping
+        for task in self._periodic:
+            task.cancel()
+        await asyncio.gather(*self._periodic, return_exceptions=True)
         await self.relay.stop()
         await self.collector.stop()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -209,12 +211,8 @@ class Pipeline:
 
     async def _heartbeat(self, beat: WorkerHeartbeat) -> None:
         self.workers.heard(beat)
-        if not beat.starting:
-            return
-        with contextlib.suppress(StoreUnavailable):
-            async with self._database.reading() as unit:
-                cancelled = await runs.cancelled_since(unit, self._clock() - REMEMBER_CANCELLED)
-            await self._bus.announce(RunCancelled(run_ids=tuple(cancelled), worker_id=beat.worker_id))
+        if beat.starting:
+            await self.cancels.tell(beat.worker_id)
 
     def _hint(self, hints: Sequence[LiveHint]) -> None:
         for hint in hints:
