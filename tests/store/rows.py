@@ -15,9 +15,8 @@ from sqlalchemy import insert
 from proctor_contracts.ids import new_id
 from proctor_store.engine import create_engine
 from proctor_store.migrate import upgrade_database
-from proctor_store.repositories import runs
 from proctor_store.session import Database, Unit
-from proctor_store.tables import Account, Integration
+from proctor_store.tables import Account, Integration, Run, RunCase, TestResult
 
 __all__ = ["AT", "BOTH", "POSTGRESQL_ONLY", "new_run", "opened"]
 
@@ -83,9 +82,9 @@ async def new_run(unit: Unit, *, cases: int = 1, account_id: UUID | None = None,
         "judge_models": [],
         "created_at": AT,
     }
-    await runs.insert_run(
-        unit,
-        row | more,
+    await unit.connection.execute(insert(Run), [row | more])
+    await unit.connection.execute(
+        insert(RunCase),
         [
             {
                 "run_id": run_id,
@@ -97,11 +96,14 @@ async def new_run(unit: Unit, *, cases: int = 1, account_id: UUID | None = None,
                 "weight": 1,
                 "critical": False,
                 "tags": [],
-                "snapshot": f'{{"n":{n}}}',
+                "snapshot": {"n": n},
                 "search_text": f"case {n} рамосу",
             }
             for n, case in enumerate(ids)
         ],
+    )
+    await unit.connection.execute(
+        insert(TestResult),
         [
             {
                 "id": new_id(),
