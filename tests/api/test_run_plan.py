@@ -12,10 +12,11 @@ from proctor_api.usecases.run_plan import (
     DEFAULT_CASE_TIMEOUT_MS,
     DEFAULT_THRESHOLD,
     body_digest,
+    case_rows,
     case_snapshot,
-    new_results,
     not_available,
     quota_wait,
+    result_rows,
     run_settings,
     selection_problems,
 )
@@ -220,8 +221,13 @@ def test_results_are_laid_out_round_by_round() -> None:
         (case_snapshot(record(id=UUID(int=n), name=f"{n}"), score_threshold=None), f"text {n}")
         for n in (8, 9)
     ]
-    cases, results = new_results(UUID(int=5), ID, taken, 3)
-    assert [(row["case_id"].int, row["search_text"]) for row in cases] == [(8, "text 8"), (9, "text 9")]
+    rows = case_rows(UUID(int=5), taken)
+    assert [(row["case_id"].int, row["search_text"]) for row in rows] == [(8, "text 8"), (9, "text 9")]
+    ids = [UUID(int=100 + n) for n in range(6)]
+    parcels = [
+        result_rows(UUID(int=5), ID, [taken[place][0]], ids=ids, place=place, count=2) for place in (0, 1)
+    ]
+    results = sorted((row for parcel in parcels for row in parcel), key=lambda row: row["ordinal"])
     assert [(row["ordinal"], row["trial"], row["case_id"].int) for row in results] == [
         (0, 1, 8),
         (1, 1, 9),
@@ -230,7 +236,6 @@ def test_results_are_laid_out_round_by_round() -> None:
         (4, 3, 8),
         (5, 3, 9),
     ]
-    # Pages continue behind an id, so ids grow with the order.
-    ids = [row["id"] for row in results]
-    assert ids == sorted(ids)
+    # Pages continue behind an id, so ids grow with the order, whatever parcel a case came in.
+    assert [row["id"] for row in results] == ids
     assert {(row["status"], row["stage"]) for row in results} == {("pending", "waiting")}

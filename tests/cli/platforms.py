@@ -162,11 +162,22 @@ class FakePlatform:
         return tuple(sorted(found, key=lambda run: run.created_at, reverse=True)[:take])
 
     async def results(
-        self, run_id: UUID, *, status: ResultStatus | None = None, cursor: str | None = None, take: int = 200
+        self,
+        run_id: UUID,
+        *,
+        status: ResultStatus | None = None,
+        flaky: bool | None = None,
+        include_attempts: bool = False,
+        cursor: str | None = None,
+        take: int = 200,
     ) -> ResultsPage:
         assert cursor is None
         found = await self.document(run_id)
-        some = tuple(one for one in found.results if status in {None, one.status})[:take]
+        some = tuple(
+            one if include_attempts else one.model_copy(update={"attempts": ()})
+            for one in found.results
+            if status in {None, one.status} and flaky in {None, one.flaky}
+        )[:take]
         data = ResultsData(id=run_id, status=found.run.status, summary=found.run.summary, results=some)
         return ResultsPage(data=data, meta=Meta(total=len(some), take=take))
 

@@ -118,6 +118,22 @@ async def test_while_the_broker_is_away_messages_stay(
     assert await relay.drain() == 1
 
 
+async def test_an_outage_is_reported_once_however_many_messages_wait(
+    database: Database, broker: Broker, relay: Relay, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="proctor_store.relay")
+    await put(database, "a", "b", "c")
+    for _ in range(2):
+        broker.away = True
+        assert await relay.drain() == 0
+        assert await relay.drain() == 0
+        broker.away = False
+        await relay.drain()
+        await put(database, "d")
+    told = [(record.message, vars(record)["messages"]) for record in caplog.records]
+    assert told == [("outbox_publish_failed", 3), ("outbox_publish_failed", 1)]
+
+
 async def test_what_can_never_go_is_kept_apart_and_told(
     database: Database, broker: Broker, relay: Relay
 ) -> None:

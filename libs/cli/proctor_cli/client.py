@@ -71,9 +71,16 @@ class Platform(Protocol):
         ...
 
     async def results(
-        self, run_id: UUID, *, status: ResultStatus | None = None, cursor: str | None = None, take: int = 200
+        self,
+        run_id: UUID,
+        *,
+        status: ResultStatus | None = None,
+        flaky: bool | None = None,
+        include_attempts: bool = False,
+        cursor: str | None = None,
+        take: int = 200,
     ) -> ResultsPage:
-        """Read one page of results; `meta.next_cursor` leads to the next."""
+        """Read one page of results, on request with every attempt; `meta.next_cursor` leads to the next."""
         ...
 
     def events(self, run_id: UUID, *, after: int | None = None) -> AsyncIterator[RunEvent]:

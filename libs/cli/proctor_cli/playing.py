@@ -10,7 +10,7 @@ from uuid import UUID
 from proctor_contracts.enums import ResultStatus, RunStatus, Trigger
 from proctor_contracts.schemas.cases import BulkCases
 from proctor_contracts.schemas.common import FieldProblem
-from proctor_contracts.schemas.runs import Rerun, RunDocument, RunView
+from proctor_contracts.schemas.runs import Rerun, ResultView, RunDocument, RunView
 
 from .client import Platform, PlatformRefused
 from .history import joined
@@ -21,14 +21,14 @@ from .screen import Screen
 from .suite.model import Origin, Suite
 from .suite.problems import SuiteInvalid, SuiteProblem
 
-__all__ = ["Player", "document_with_history"]
+__all__ = ["Player", "document_with_history", "explained"]
 
 _PARCEL = 2_000
 _SECONDS_TO_STOP = 30.0
 _MOST_ANCESTORS = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Player:
     """Plays runs of one suite on a platform."""
 
@@ -50,6 +50,7 @@ class Player:
             raise _pointed(refused, self._header_problems(refused.problem.errors)) from refused
         ids = await self._save(bot.id, indexes)
         request = run_request(self.suite, overrides, integration_id=bot.id, case_ids=ids, trigger=trigger)
+        self.suite = self.suite.without_cases()
         run = await self.platform.start_run(request)
         for warning in run.warnings:
             self.screen.say(f"warning: {warning.path}: {warning.message}")
@@ -131,6 +132,25 @@ def _case_problems(faults: Sequence[FieldProblem], origins: Sequence[Origin]) ->
                 yield origins[index].problem(tuple(inside), fault.message)
             case _:
                 yield SuiteProblem(origins[0].source.name, None, fault.path, fault.message)
+
+
+async def explained(platform: Platform, run_id: UUID) -> RunDocument:
+    """Read a run with the results that a person must be told about: failed, errors and flaky ones.
+
+    What only passed is in the summary; leaving it where it is keeps a run of ten thousand cases small.
+    """
+    run = await platform.get_run(run_id)
+    found: dict[UUID, ResultView] = {}
+    for status, flaky in ((ResultStatus.FAILED, None), (ResultStatus.ERROR, None), (None, True)):
+        cursor: str | None = None
+        while True:
+            page = await platform.results(
+                run_id, status=status, flaky=flaky, include_attempts=True, cursor=cursor
+            )
+            found |= {result.id: result for result in page.data.results}
+            if (cursor := page.meta.next_cursor) is None:
+                break
+    return RunDocument(run=run, results=tuple(found[key] for key in sorted(found)))
 
 
 async def document_with_history(platform: Platform, run_id: UUID) -> RunDocument:

@@ -124,11 +124,19 @@ class RemotePlatform:
         run_id: UUID,
         *,
         status: ResultStatus | None = None,
+        flaky: bool | None = None,
+        include_attempts: bool = False,
         cursor: str | None = None,
         take: int = _PAGE,
     ) -> ResultsPage:
         """Read one page of results."""
-        query = {"status": status and status.value, "cursor": cursor, "take": take}
+        query = {
+            "status": status and status.value,
+            "flaky": None if flaky is None else str(flaky).lower(),
+            "includeAttempts": "true" if include_attempts else None,
+            "cursor": cursor,
+            "take": take,
+        }
         path = f"/testing/runs/{run_id}/results"
         return parsed(ResultsPage, await self._http.send("GET", path, query=query))
 

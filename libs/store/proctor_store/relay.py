@@ -50,6 +50,8 @@ class Relay:
         self._poll = poll_seconds
         self._wake = asyncio.Event()
         self._buried: list[tuple[Waiting, str]] = []
+        self._failing = False
+        self._database_away = False
         self._task: asyncio.Task[None] | None = None
 
     def wake(self) -> None:
@@ -73,8 +75,11 @@ class Relay:
             try:
                 while await self.drain() == BATCH:
                     pass
+                self._database_away = False
             except StoreUnavailable:
-                log.warning("outbox_database_away")
+                if not self._database_away:
+                    log.warning("outbox_database_away")
+                self._database_away = True
             except Exception:
                 log.exception("outbox_relay_failed")
             with contextlib.suppress(TimeoutError):
@@ -87,9 +92,11 @@ class Relay:
         async with self._database.transaction() as unit:
             waiting = await outbox.take(unit, limit=BATCH)
             if not waiting:
+                self._failing = False
                 return 0
             answers = await asyncio.gather(*(self._publish(m) for m in waiting), return_exceptions=True)
             sent: list[Waiting] = []
+            kept: list[BaseException] = []
             for message, answer in zip(waiting, answers, strict=True):
                 match answer:
                     case None:
@@ -98,16 +105,20 @@ class Relay:
                         await outbox.bury(unit, message, reason=str(answer), now=self._clock())
                         buried.append((message, str(answer)))
                     case BaseException():
-                        log.info(
-                            "outbox_publish_failed",
-                            extra={"message_id": message.message_id, "why": str(answer)},
-                        )
+                        kept.append(answer)
             await outbox.remove(unit, [message.row for message in sent])
+        self._report(kept)
         self._buried += buried
         await self._tell_buried()
         if sent:
             await self._relayed(sent)
         return len(sent) + len(buried)
+
+    def _report(self, kept: Sequence[BaseException]) -> None:
+        """Say once that messages wait, however often they are tried and however many they are."""
+        if kept and not self._failing:
+            log.warning("outbox_publish_failed", extra={"messages": len(kept), "why": str(kept[0])})
+        self._failing = bool(kept)
 
     async def _tell_buried(self) -> None:
         """Say what was buried; what cannot be told now, because the database went away, is told next time."""

@@ -1,4 +1,4 @@
-"""The API inside a process that owns its database and bus alone: the same use cases, called instead of served."""
+"""The API inside a process that owns database and bus alone: the same use cases, called, not served."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class LocalApi:
         return await self.pipeline.sweeper.resume()
 
     async def end_interrupted(self) -> Sequence[UUID]:
-        """Cancel the runs that the last owner left unfinished; what they have done stays and can be resumed."""
+        """Cancel the runs that the last owner left unfinished; they can be resumed from what they have."""
         left = await self.services.runs.unfinished(self.caller)
         for run in left:
             await self.services.runs.cancel(self.caller, run)
@@ -117,11 +117,20 @@ class LocalApi:
         return listing.data
 
     async def results(
-        self, run_id: UUID, *, status: ResultStatus | None = None, cursor: str | None = None, take: int = 200
+        self,
+        run_id: UUID,
+        *,
+        status: ResultStatus | None = None,
+        flaky: bool | None = None,
+        include_attempts: bool = False,
+        cursor: str | None = None,
+        take: int = 200,
     ) -> ResultsPage:
         """Read one page of results."""
         page = Page(take=take, cursor=None if cursor is None else read_cursor(cursor))
-        return await self.services.results.page(self.caller, run_id, page=page, status=status)
+        return await self.services.results.page(
+            self.caller, run_id, page=page, status=status, flaky=flaky, include_attempts=include_attempts
+        )
 
     def events(self, run_id: UUID, *, after: int | None = None) -> AsyncIterator[RunEvent]:
         """Follow a run's events up to the terminal one."""
@@ -161,9 +170,9 @@ async def open_local(
     languages: LanguageDetector | None = None,
     meters: Meters | None = None,
 ) -> AsyncIterator[LocalApi]:
-    """Open the database, bring it up to date and put the API together; the bus is the caller's to start and stop.
+    """Open the database, bring it up to date and put the API together.
 
-    `executor` is the one thread on which `regex` may be used.
+    The bus is the caller's to start and stop; `executor` is the one thread on which `regex` may be used.
     """
     database = Database(create_engine(database_url))
     pipeline = Pipeline(

@@ -14,7 +14,7 @@ from proctor_cli.exits import ExitCode, Stop
 from proctor_cli.history import decided
 from proctor_cli.interrupts import interrupts
 from proctor_cli.plan import Filters, Overrides, selected
-from proctor_cli.playing import Player, document_with_history
+from proctor_cli.playing import Player, document_with_history, explained
 from proctor_cli.reporting import ReportRequest, check_writable, render, report_request, write_report
 from proctor_cli.suite.load import load_suite
 from proctor_cli.suite.model import Suite
@@ -91,6 +91,7 @@ def command(
 ) -> int:
     """Run SUITE and end with 0 (gate passed), 1 (failed), 2 (could not decide) or 3 (wrong usage)."""
     loaded = load_suite(suite, context.env)
+    kept = loaded.without_cases()
     for warning in loaded.warnings:
         context.screen.say(f"warning: {warning}")
     indexes = selected(loaded, filters := Filters(refs, tags, categories))
@@ -112,20 +113,27 @@ def command(
     )  # fmt: skip
     trigger = Trigger.CI_CD if context.env.get("CI") else Trigger.MANUAL
 
+    # The player is the only one to hold the cases, and lets go of them once they are saved.
+    loading = [loaded]
+    del loaded
+
     async def play(platform: Platform) -> tuple[RunDocument, RunDiff | None, bool]:
         with interrupts() as interrupted:
-            player = Player(platform=platform, suite=loaded, screen=context.screen, interrupted=interrupted)
+            player = Player(
+                platform=platform, suite=loading.pop(), screen=context.screen, interrupted=interrupted
+            )
             if resume is not None:
                 run = await player.resume(run_id(resume))
             else:
                 run = await player.start(indexes, overrides, trigger)
             stopped = False if run.status.final else await player.follow(run)
-            document = await document_with_history(platform, run.id)
+            whole = reports or baseline is not None or resume is not None or stopped
+            document = await (document_with_history if whole else explained)(platform, run.id)
             return document, await _compared(platform, document, baseline), stopped
 
     # Recorded replies travel with the suite they belong to.
     document, diff, stopped = context.use(play, workers=True, replies=suite.parent / "replies")
-    return _finish(context, loaded, document, diff, reports=reports, stopped=stopped)
+    return _finish(context, kept, document, diff, reports=reports, stopped=stopped)
 
 
 def _votes(text: str) -> Votes:

@@ -79,11 +79,25 @@ class EmbeddedPlatform:
             return await self._api.runs(integration_id=integration_id, status=status, take=take)
 
     async def results(
-        self, run_id: UUID, *, status: ResultStatus | None = None, cursor: str | None = None, take: int = 200
+        self,
+        run_id: UUID,
+        *,
+        status: ResultStatus | None = None,
+        flaky: bool | None = None,
+        include_attempts: bool = False,
+        cursor: str | None = None,
+        take: int = 200,
     ) -> ResultsPage:
         """Read one page of results."""
         with _translated():
-            return await self._api.results(run_id, status=status, cursor=cursor, take=take)
+            return await self._api.results(
+                run_id,
+                status=status,
+                flaky=flaky,
+                include_attempts=include_attempts,
+                cursor=cursor,
+                take=take,
+            )
 
     async def events(self, run_id: UUID, *, after: int | None = None) -> AsyncIterator[RunEvent]:
         """Follow a run's events to the terminal one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -85,6 +85,10 @@ class Suite:
     cases: tuple[CaseFields, ...]
     origins: tuple[Origin, ...]
     warnings: Sequence[SuiteProblem] = ()
+
+    def without_cases(self) -> Suite:
+        """The suite once its cases are saved: what a long run need not keep in memory."""
+        return replace(self, cases=(), origins=())
 
     @property
     def gate(self) -> GateSettings:

@@ -22,6 +22,7 @@ __all__ = [
     "by_ids",
     "change",
     "create",
+    "existing",
     "get",
     "known_as",
     "listed",
@@ -156,11 +157,26 @@ async def listed(unit: Unit, account_id: UUID, query: CaseQuery, page: Page) -> 
     )
 
 
-async def matching(unit: Unit, account_id: UUID, query: CaseQuery) -> tuple[CaseRecord, ...]:
-    """Read every case that a run's filter takes, oldest first."""
+async def matching(unit: Unit, account_id: UUID, query: CaseQuery) -> tuple[UUID, ...]:
+    """List every case that a run's filter takes, oldest first."""
     where = query.conditions(account_id, dialect=unit.dialect)
-    found = await unit.connection.execute(select(*_COLUMNS).where(*where).order_by(TestCase.id))
-    return tuple(CaseRecord(*row) for row in found)
+    found = await unit.connection.execute(select(TestCase.id).where(*where).order_by(TestCase.id))
+    return tuple(found.scalars())
+
+
+async def existing(unit: Unit, account_id: UUID, integration_id: UUID, ids: Sequence[UUID]) -> set[UUID]:
+    """Say which of these cases the integration has."""
+    found: set[UUID] = set()
+    for start in range(0, len(ids), _ALL_AT_ONCE):
+        rows = await unit.connection.execute(
+            select(TestCase.id).where(
+                TestCase.id.in_(ids[start : start + _ALL_AT_ONCE]),
+                TestCase.account_id == account_id,
+                TestCase.integration_id == integration_id,
+            )
+        )
+        found.update(rows.scalars())
+    return found
 
 
 async def by_ids(

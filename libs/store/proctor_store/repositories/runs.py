@@ -21,9 +21,11 @@ __all__ = [
     "case_ids",
     "delete_run",
     "find",
+    "insert_cases",
     "insert_run",
     "listing",
     "live_runs",
+    "rerun_ids",
     "snapshots",
     "started_since",
 ]
@@ -31,14 +33,15 @@ __all__ = [
 _VIEW = (*Run.__table__.columns, Integration.name.label("integration_name"))
 
 
-async def insert_run(
-    unit: Unit,
-    run: Mapping[str, Any],
-    cases: Sequence[Mapping[str, Any]],
-    results: Sequence[Mapping[str, Any]],
-) -> None:
-    """Write a run with its case snapshots (`snapshot` as written JSON) and its waiting results."""
+async def insert_run(unit: Unit, run: Mapping[str, Any]) -> None:
+    """Write a run; its cases and results follow."""
     await unit.connection.execute(insert(Run), [dict(run)])
+
+
+async def insert_cases(
+    unit: Unit, cases: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write some of a run's case snapshots (`snapshot` as written JSON) and their waiting results."""
     await unit.connection.execute(
         insert(RunCase), [{**case, "snapshot": Written(case["snapshot"])} for case in cases]
     )
@@ -99,23 +102,28 @@ async def case_ids(unit: Unit, run_id: UUID) -> list[UUID]:
     return list((await unit.connection.execute(query)).scalars())
 
 
-async def snapshots(
-    unit: Unit, run_id: UUID, *, statuses: Iterable[str] | None
-) -> Sequence[tuple[dict[str, Any], str]]:
-    """The cases of a run as they were, with their search text, in order.
-
-    `statuses` keeps those with such a result.
-    """
+async def rerun_ids(unit: Unit, run_id: UUID, *, statuses: Iterable[str] | None) -> Sequence[UUID]:
+    """The cases of a run in order; `statuses` keeps those with such a result."""
     query = (
-        select(RunCase.snapshot, RunCase.search_text, func.min(TestResult.ordinal).label("first"))
-        .join(TestResult, (TestResult.run_id == RunCase.run_id) & (TestResult.case_id == RunCase.case_id))
-        .where(RunCase.run_id == run_id)
-        .group_by(RunCase.run_id, RunCase.case_id)
+        select(TestResult.case_id, func.min(TestResult.ordinal).label("first"))
+        .where(TestResult.run_id == run_id)
+        .group_by(TestResult.case_id)
         .order_by("first")
     )
     if statuses is not None:
         query = query.where(TestResult.status.in_(list(statuses)))
-    return [(row[0], row[1]) for row in await unit.connection.execute(query)]
+    return [row[0] for row in await unit.connection.execute(query)]
+
+
+async def snapshots(
+    unit: Unit, run_id: UUID, case_ids: Sequence[UUID]
+) -> Sequence[tuple[dict[str, Any], str]]:
+    """These cases of a run as they were, with their search text, in the order given."""
+    query = select(RunCase.case_id, RunCase.snapshot, RunCase.search_text).where(
+        RunCase.run_id == run_id, RunCase.case_id.in_(case_ids)
+    )
+    found = {row[0]: (row[1], row[2]) for row in await unit.connection.execute(query)}
+    return [found[case] for case in case_ids]
 
 
 async def started_since(unit: Unit, account_id: UUID, moment: datetime) -> list[datetime]:

@@ -12,7 +12,6 @@ from proctor_contracts.agents import AgentSnapshot, JudgeSettings
 from proctor_contracts.cases import CaseSnapshot, effective_retry_policy
 from proctor_contracts.endpoint import HttpEndpoint
 from proctor_contracts.enums import Priority, Provider, RetryPolicy, Runner
-from proctor_contracts.ids import new_id
 from proctor_contracts.run_settings import RunSettings
 from proctor_contracts.schemas.common import FieldProblem, Warning_
 from proctor_contracts.schemas.runs import RunCreate
@@ -23,10 +22,11 @@ __all__ = [
     "DEFAULT_CASE_TIMEOUT_MS",
     "DEFAULT_THRESHOLD",
     "body_digest",
+    "case_rows",
     "case_snapshot",
-    "new_results",
     "not_available",
     "quota_wait",
+    "result_rows",
     "run_settings",
     "selection_problems",
 ]
@@ -154,14 +154,9 @@ def case_snapshot(case: CaseRecord, *, score_threshold: int | None) -> CaseSnaps
     )
 
 
-def new_results(
-    run_id: UUID, account_id: UUID, snapshots: Sequence[tuple[CaseSnapshot, str]], repeats: int
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Lay out a run's case rows and its waiting results: every case once, then every case again.
-
-    `snapshots` pairs each case with its search text.
-    """
-    cases = [
+def case_rows(run_id: UUID, parcel: Sequence[tuple[CaseSnapshot, str]]) -> list[dict[str, Any]]:
+    """Lay out the rows of a run's cases, each given with its search text."""
+    return [
         {
             "run_id": run_id,
             "case_id": case.id,
@@ -175,21 +170,37 @@ def new_results(
             "snapshot": case.model_dump_json(exclude_none=True),
             "search_text": search,
         }
-        for case, search in snapshots
+        for case, search in parcel
     ]
-    results = [
+
+
+def result_rows(
+    run_id: UUID,
+    account_id: UUID,
+    parcel: Sequence[CaseSnapshot],
+    *,
+    ids: Sequence[UUID],
+    place: int,
+    count: int,
+) -> list[dict[str, Any]]:
+    """Lay out the waiting results of some of a run's cases: every case once, then every case again.
+
+    `ids` holds one id for each result of the run in order, `count` is the run's number of cases, and `place`
+    that of the parcel's first case.
+    """
+    return [
         {
-            "id": new_id(),
+            "id": ids[ordinal],
             "account_id": account_id,
             "run_id": run_id,
             "case_id": case.id,
-            "trial": trial,
-            "ordinal": (trial - 1) * len(snapshots) + place,
+            "trial": trial + 1,
+            "ordinal": ordinal,
             "status": "pending",
             "stage": "waiting",
             "history": [],
         }
-        for trial in range(1, repeats + 1)
-        for place, (case, _) in enumerate(snapshots)
+        for trial in range(len(ids) // count)
+        for at, case in enumerate(parcel, place)
+        for ordinal in (trial * count + at,)
     ]
-    return cases, results
