@@ -54,8 +54,11 @@ def database(servers: Servers) -> Iterator[OwnServer]:
 class Stage:
     """A fleet that may lose its servers: an API, two runners and a judge."""
 
-    def __init__(self, fleet: Fleet, rest: Rest, runners: list[Process], judge: Process) -> None:
+    def __init__(
+        self, fleet: Fleet, api: Process, rest: Rest, runners: list[Process], judge: Process
+    ) -> None:
         self.fleet = fleet
+        self.api = api
         self.rest = rest
         self.runners = runners
         self.judge = judge
@@ -73,7 +76,7 @@ async def started(servers: Servers, broker: OwnServer, database: OwnServer) -> A
         async with Fleet.on(amqp_url, database_url) as fleet:
             services = ("api", "runner", "runner", "judge")
             api, one, two, judge = await asyncio.gather(*(fleet.serve(service) for service in services))
-            yield Stage(fleet, await fleet.api(api), [one, two], judge)
+            yield Stage(fleet, api, await fleet.api(api), [one, two], judge)
 
 
 @pytest.fixture
@@ -204,3 +207,21 @@ async def test_a_cancel_while_the_broker_is_away_stops_the_workers_when_it_is_ba
     assert (await rest.ended(other))["summary"]["passed"] == 2
     assert len(fleet.bot.requests) == called + 2
     assert called <= 32
+
+
+async def test_results_wait_for_an_api_that_was_killed_and_its_run_goes_on(stage: Stage) -> None:
+    fleet = stage.fleet
+    doomed = await fleet.api(stage.api)
+    fleet.bot.hold = asyncio.Event()
+    bot = await doomed.bot("orphaned", fleet.bot.bot_url)
+    await doomed.cases(bot, [case(number) for number in range(12)])
+    run = await doomed.run(bot, concurrency=6)
+    await until(lambda: fleet.bot.in_flight == 6)
+    await stage.api.end(signal.SIGKILL)
+    fleet.bot.hold.set()
+    await until(lambda: fleet.bot.in_flight == 0)
+    stage.api = await fleet.serve("api")
+    stage.rest = await fleet.api(stage.api)
+    view = await stage.rest.ended(run)
+    assert (view["status"], view["summary"]["passed"]) == ("completed", 12)
+    assert len(fleet.bot.requests) == 12
