@@ -77,7 +77,7 @@ class Pipeline:
         self._periodic: list[asyncio.Task[None]] = []
         self._started: set[UUID] = set()
         self.hub = Hub()
-        self.workers = Workers(clock=clock)
+        self.workers = Workers(clock=clock, connections=lambda: bus.connections)
         self.cancels = Cancels(database=database, bus=bus, clock=clock)
         self.relay = Relay(
             database=database,

@@ -81,6 +81,8 @@ class Sweeper:
                 await self.sweep()
             except StoreUnavailable as error:
                 log.info("sweep_postponed", extra={"reason": str(error)})
+                # Reports that could not be written meanwhile come back before their jobs count as lost.
+                self.workers.listen_anew()
             except Exception:
                 log.exception("sweep_failed")
 

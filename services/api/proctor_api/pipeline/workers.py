@@ -12,12 +12,20 @@ __all__ = ["Workers"]
 SILENT_AFTER = timedelta(seconds=15)
 
 
-class Workers:
-    """The workers heard of lately, in this replica's memory."""
+def _one() -> int:
+    return 1
 
-    def __init__(self, *, clock: Callable[[], datetime]) -> None:
+
+class Workers:
+    """The workers heard of lately, in this replica's memory.
+
+    `connections` says how many connections to the broker there have been: between two, nobody was heard.
+    """
+
+    def __init__(self, *, clock: Callable[[], datetime], connections: Callable[[], int] = _one) -> None:
         self._clock = clock
-        self._since = clock()
+        self._connections = connections
+        self._since, self._heard_on = clock(), connections()
         self._seen: dict[str, tuple[datetime, WorkerHeartbeat]] = {}
 
     def heard(self, beat: WorkerHeartbeat) -> None:
@@ -27,8 +35,14 @@ class Workers:
         elif not beat.starting:
             self._seen[beat.worker_id] = (self._clock(), beat)
 
+    def listen_anew(self) -> None:
+        """Trust the silence of a worker only after a while: something was away, and work is coming back."""
+        self._since, self._heard_on = self._clock(), self._connections()
+
     def listened_long_enough(self) -> bool:
         """Whether every living worker must have been heard by now."""
+        if self._connections() != self._heard_on:
+            self.listen_anew()
         return self._clock() - self._since >= SILENT_AFTER
 
     def holds(self, job: str) -> bool:
