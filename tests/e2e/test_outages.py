@@ -6,7 +6,6 @@ import asyncio
 import signal
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +16,6 @@ from tests.support.own_servers import OwnServer, own_broker, own_database
 from tests.support.platform_processes import Fleet, case
 from tests.support.processes import Process
 from tests.support.rest import Rest
-from tests.support.servers import fresh_amqp, fresh_database
 from tests.support.stub_provider import Reply, Seen, polite_answer
 from tests.support.until import until
 from tools.servers.model import Servers
@@ -68,15 +66,11 @@ class Stage:
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def started(servers: Servers, broker: OwnServer, database: OwnServer) -> AsyncIterator[Stage]:
-    own = replace(
-        servers, amqp_url=broker.url, management_url=broker.management_url, database_url=database.url
-    )
-    with fresh_amqp(own) as amqp_url, fresh_database(own) as database_url:
-        async with Fleet.on(amqp_url, database_url) as fleet:
-            services = ("api", "runner", "runner", "judge")
-            api, one, two, judge = await asyncio.gather(*(fleet.serve(service) for service in services))
-            yield Stage(fleet, api, await fleet.api(api), [one, two], judge)
+async def started(broker: OwnServer, database: OwnServer) -> AsyncIterator[Stage]:
+    async with Fleet.on(broker.url, database.url) as fleet:
+        services = ("api", "runner", "runner", "judge")
+        api, one, two, judge = await asyncio.gather(*(fleet.serve(service) for service in services))
+        yield Stage(fleet, api, await fleet.api(api), [one, two], judge)
 
 
 @pytest.fixture

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -26,7 +29,6 @@ class OwnServer:
     """A server at one address; every call returns when it is done. Stopping is a crash with `kill`."""
 
     url: str
-    management_url: str | None
     _stop: Callable[[bool], None]
     _start: Callable[[], None]
     running: bool = field(default=True)
@@ -47,15 +49,13 @@ class OwnServer:
 
 @contextlib.contextmanager
 def own_broker(servers: Servers) -> Iterator[OwnServer]:
-    """A RabbitMQ beside the shared one, from where the shared one came; stopped afterwards."""
+    """A RabbitMQ beside the shared one, from where the shared one came; empty, and gone afterwards."""
     match servers.amqp_origin:
         case Origin.packages:
-            node = RabbitProcess(folder=data_root() / "rabbitmq-own")
-            node.start()
-            with contextlib.closing(node):
-                yield OwnServer(
-                    node.url, node.management_url, lambda kill: node.stop(how=_signal(kill)), node.start
-                )
+            with _folder("rabbitmq") as folder:
+                node = RabbitProcess(folder=folder)
+                node.start()
+                yield OwnServer(node.url, lambda kill: node.stop(how=_signal(kill)), node.start)
         case Origin.docker:
             started = containers.start_broker()
             with _container(started, amqp_answers) as server:
@@ -66,26 +66,53 @@ def own_broker(servers: Servers) -> Iterator[OwnServer]:
 
 @contextlib.contextmanager
 def own_database(servers: Servers) -> Iterator[OwnServer]:
-    """A PostgreSQL beside the shared one, from where the shared one came; stopped afterwards."""
+    """A PostgreSQL beside the shared one, from where the shared one came; empty, and gone afterwards."""
     match servers.database_origin:
         case Origin.packages:
-            process = PostgresProcess(folder=data_root() / "postgresql-own")
-            process.start()
-            try:
-                yield OwnServer(
-                    process.url,
-                    None,
-                    lambda kill: process.stop(mode="immediate" if kill else "fast"),
-                    process.start,
-                )
-            finally:
-                process.stop()
+            with _folder("postgresql") as folder:
+                process = PostgresProcess(folder=folder)
+                process.start()
+                yield OwnServer(process.url, lambda kill: process.stop(mode=_mode(kill)), process.start)
         case Origin.docker:
             started = containers.start_database()
             with _container(started, database_answers) as server:
                 yield server
         case Origin.environment | Origin.found:
             _cannot("PostgreSQL")
+
+
+@contextlib.contextmanager
+def _folder(kind: str) -> Iterator[Path]:
+    """An empty folder for a server of this process; what killed processes left is stopped and removed."""
+    for left in data_root().glob("own-*-*"):
+        _, what, owner = left.name.split("-")
+        if not _alive(int(owner)):
+            _remove(left, what)
+    folder = data_root() / f"own-{kind}-{os.getpid()}"
+    try:
+        yield folder
+    finally:
+        _remove(folder, kind)
+
+
+def _remove(folder: Path, kind: str) -> None:
+    if kind == "rabbitmq":
+        node = RabbitProcess(folder=folder)
+        node.stop(how=signal.SIGKILL)
+        node.close()
+    else:
+        PostgresProcess(folder=folder).stop(mode="immediate")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 @contextlib.contextmanager
@@ -106,13 +133,17 @@ def _container(started: containers.Started, answers: Callable[[str], bool]) -> I
             raise ServersError(f"container {started.handle[:12]} did not come back")
 
     try:
-        yield OwnServer(started.url, started.management_url, stop, start)
+        yield OwnServer(started.url, stop, start)
     finally:
         containers.remove(started.handle)
 
 
 def _signal(kill: bool) -> signal.Signals:  # noqa: FBT001 - as OwnServer calls it
     return signal.SIGKILL if kill else signal.SIGTERM
+
+
+def _mode(kill: bool) -> str:  # noqa: FBT001 - as above
+    return "immediate" if kill else "fast"
 
 
 def _cannot(name: str) -> None:
