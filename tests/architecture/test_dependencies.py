@@ -106,7 +106,7 @@ def test_the_pure_libraries_and_the_command_run_on_the_embedded_requirements() -
 
 def test_a_worker_runs_where_no_database_library_can_be_imported() -> None:
     # The embedded mode needs those libraries, so they are installed everywhere; workers leave them alone.
-    drivers = "sqlalchemy,alembic,asyncpg,aiosqlite"
+    drivers = "sqlalchemy,alembic,asyncpg"
     for service in ("runner", "judge"):
         command = [sys.executable, "-c", FENCE, drivers, f"proctor_{service}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)

@@ -16,6 +16,7 @@ from .clock import Clock, SystemClock
 from .health import HealthServer, bus_problem
 from .lifecycle import run_service
 from .logging import configure
+from .loop import run
 from .metrics import Meters, prometheus_meters
 from .secrets import Redactor
 from .settings import BusSettings, HttpSettings, LogSettings, SettingsError, WorkerSettings
@@ -133,7 +134,7 @@ def serve(main: Callable[[], Awaitable[None]], *, name: str) -> None:
         await main()
 
     try:
-        asyncio.run(awaited())
+        run(awaited())
     except SettingsError as error:
         sys.stderr.write(f"proctor serve {name}: {error}\n")
         raise SystemExit(3) from error

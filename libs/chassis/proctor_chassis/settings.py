@@ -63,7 +63,7 @@ class DatabaseSettings:
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Self:
         """Read PROCTOR_DATABASE_URL."""
-        schemes = ("postgresql", "postgres", "postgresql+asyncpg", "sqlite", "sqlite+aiosqlite")
+        schemes = ("postgresql", "postgres", "postgresql+asyncpg", "sqlite")
         return cls(url=_url(env, "PROCTOR_DATABASE_URL", schemes=schemes))
 
     def required(self) -> Self:

@@ -40,6 +40,8 @@ class Context:
         """Open the platform, do some work with it, and close it."""
         import asyncio  # noqa: PLC0415 - `--help` and `--version` do without it
 
+        from proctor_chassis.loop import run  # noqa: PLC0415 - as above
+
         target = replace(self.target, replies=replies)
 
         async def opened() -> T:
@@ -48,7 +50,7 @@ class Context:
                 return await work(platform)
 
         try:
-            return asyncio.run(opened())
+            return run(opened())
         except asyncio.CancelledError:  # a second interrupt
             raise KeyboardInterrupt from None
 

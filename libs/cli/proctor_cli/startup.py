@@ -15,4 +15,5 @@ def hold_back() -> None:
 def settled() -> None:
     """Start to collect again, without ever looking at what the start has made."""
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
     gc.enable()

@@ -9,9 +9,12 @@ from sqlalchemy import event
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+from .inline_sqlite import DRIVER, register
+
 __all__ = ["async_url", "create_engine"]
 
-BUSY_TIMEOUT_MS = 30_000
+BUSY_TIMEOUT_MS = 5_000
+"""How long a statement may wait for another process; the loop waits with it, so it is short."""
 
 
 def async_url(url: str) -> str:
@@ -20,7 +23,7 @@ def async_url(url: str) -> str:
     driver = {
         "postgresql": "postgresql+asyncpg",
         "postgres": "postgresql+asyncpg",
-        "sqlite": "sqlite+aiosqlite",
+        "sqlite": DRIVER,
     }
     return parsed.set(drivername=driver.get(parsed.drivername, parsed.drivername)).render_as_string(
         hide_password=False
@@ -57,7 +60,10 @@ def create_engine(
 
 
 def _sqlite(url: str) -> AsyncEngine:
-    engine = create_async_engine(url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
+    register()
+    engine = create_async_engine(
+        url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False}
+    )
 
     @event.listens_for(engine.sync_engine, "connect")
     def configure(connection: Any, _record: Any) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import click
 
+from proctor_chassis.loop import run
 from proctor_cli.context import Context, pass_context
 from proctor_cli.exits import ExitCode
 from proctor_cli.state import StateFolder
@@ -30,6 +29,6 @@ def command(context: Context, *, host: str, port: int) -> int:
         )
 
     folder = StateFolder(context.target.state)
-    asyncio.run(up(folder, host=host, port=port, env=context.env, ready=ready))
+    run(up(folder, host=host, port=port, env=context.env, ready=ready))
     context.screen.say("stopped; everything is kept")
     return ExitCode.PASSED

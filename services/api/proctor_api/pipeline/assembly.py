@@ -45,6 +45,9 @@ __all__ = ["Pipeline"]
 log = logging.getLogger(__name__)
 
 COLLECTOR_CONCURRENCY = 200
+BATCHES_APART_ALONE = 0.01
+"""Seconds between transactions where a commit costs so little that every report would get its own."""
+
 REMEMBERED_STARTED = 10_000
 
 
@@ -96,7 +99,12 @@ class Pipeline:
             meters=meters,
             direct=self._send_directly if alone else None,
         )
-        self.collector = Collector(database=database, settler=self.settler, clock=clock)
+        self.collector = Collector(
+            database=database,
+            settler=self.settler,
+            clock=clock,
+            apart_seconds=BATCHES_APART_ALONE if alone else 0,
+        )
         self.sweeper = Sweeper(
             database=database,
             settler=self.settler,

@@ -21,8 +21,8 @@ class Stopped(Exception):
 class Batcher(Generic[T]):
     """Collects items while a batch is being written and writes them as the next one.
 
-    No timer: an item that arrives alone is written at once, and under load batches grow by themselves. When
-    a batch fails for a reason other than `shared` errors (which concern every item alike, such as a database
+    An item that arrives alone is written at once, and under load batches grow by themselves: while one is
+    being written, and for `apart_seconds` after it where writing takes next to no time. When a batch fails for a reason other than `shared` errors (which concern every item alike, such as a database
     that is away), its items are written one by one, so that a poisonous item fails alone.
     """
 
@@ -32,8 +32,10 @@ class Batcher(Generic[T]):
         *,
         shared: tuple[type[Exception], ...] = (),
         max_items: int = MAX_ITEMS,
+        apart_seconds: float = 0,
     ) -> None:
         self._write = write
+        self._apart = apart_seconds
         self._shared = shared
         self._max = max_items
         self._waiting: list[tuple[T, asyncio.Future[None]]] = []
@@ -69,10 +71,12 @@ class Batcher(Generic[T]):
         await done
 
     async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        written = loop.time() - self._apart
         while True:
             await self._arrived.wait()
-            # One turn of the loop lets everything that is ready arrive, so that it shares the commit.
-            await asyncio.sleep(0)
+            # At least one turn of the loop lets everything that is ready arrive, so that it shares the commit.
+            await asyncio.sleep(max(0.0, written + self._apart - loop.time()))
             batch, self._waiting = self._waiting[: self._max], self._waiting[self._max :]
             if not self._waiting:
                 self._arrived.clear()
@@ -81,6 +85,7 @@ class Batcher(Generic[T]):
             finally:
                 # Nobody may wait for ever, whatever ended this.
                 _fail(batch, Stopped())
+            written = loop.time()
 
     async def _settle(self, batch: list[tuple[T, asyncio.Future[None]]]) -> None:
         if not batch:

@@ -23,13 +23,25 @@ OUTAGE_RETRY_SECONDS = 5
 
 
 class Collector:
-    """The one writer of results; reports that arrive together share a transaction."""
+    """The one writer of results; reports that arrive together share a transaction.
 
-    def __init__(self, *, database: Database, settler: Settler, clock: Callable[[], datetime]) -> None:
+    Transactions begin at least `apart_seconds` after the last one's end.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        settler: Settler,
+        clock: Callable[[], datetime],
+        apart_seconds: float = 0,
+    ) -> None:
         self._database = database
         self._settler = settler
         self._clock = clock
-        self._batcher: Batcher[Report] = Batcher(self._write, shared=(StoreUnavailable,))
+        self._batcher: Batcher[Report] = Batcher(
+            self._write, shared=(StoreUnavailable,), apart_seconds=apart_seconds
+        )
 
     def start(self) -> None:
         """Begin to write."""
