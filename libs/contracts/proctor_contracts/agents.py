@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from .base import Strict, Wire
+from .effects import HandlerEffect
 from .endpoint import HttpEndpoint
 from .enums import Provider
 
@@ -28,6 +29,7 @@ class HandlerSnapshot(Wire):
     body: Any = None
     parameters_schema: dict[str, Any] | None = None
     is_side_effect: bool | None = None
+    effect: HandlerEffect | None = None
 
 
 class AgentSnapshot(Wire):

@@ -29,3 +29,5 @@ class RunSettings(Wire):
     gate: GateSettings | None = None
     pool: str = DEFAULT_POOL
     case_timeout_ms: int = 120_000
+    on_tool_error: Literal["error", "continue"] = "continue"
+    weather: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 from uuid import UUID
 
 from typing_extensions import override
@@ -25,7 +25,8 @@ class CaseRequested(Message):
     """Play one attempt of one trial of a case.
 
     `budget_micro_usd` is the share reserved for this attempt, which the worker may not exceed (null: no
-    budget). `timeout_ms` bounds the whole attempt.
+    budget). `timeout_ms` bounds the whole attempt. `weather` strikes tool calls as `seed` chooses, the same
+    at every repetition.
     """
 
     exchange: ClassVar[Exchange] = JOBS
@@ -41,6 +42,9 @@ class CaseRequested(Message):
     dry_run: bool = True
     timeout_ms: int = 120_000
     budget_micro_usd: int | None = None
+    on_tool_error: Literal["error", "continue"] = "continue"
+    weather: str | None = None
+    seed: str = ""
 
     @override
     def key(self) -> str:

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import Field
 from typing_extensions import override
 
+from proctor_contracts.effects import Effect
 from proctor_contracts.ids import job_id, judge_job_id
 from proctor_contracts.results import AssertionResult, CaseError
 from proctor_contracts.topology import EVENTS, Exchange
@@ -35,6 +36,8 @@ class CaseExecuted(Message):
     transcript: tuple[TranscriptEntry, ...] = ()
     assertion_results: tuple[AssertionResult, ...] = ()
     outcomes: dict[str, Any] = Field(default_factory=dict)
+    effects: tuple[Effect, ...] = ()
+    weather: str | None = None
     error: CaseError | None = None
     usage: Usage = Usage()
     cost_micro_usd: int | None = 0

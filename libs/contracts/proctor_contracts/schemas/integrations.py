@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import AfterValidator, Field
 
 from proctor_contracts.base import SafeText, Strict, Wire
+from proctor_contracts.effects import HandlerEffect
 from proctor_contracts.endpoint import HttpEndpoint, SecretRef
 from proctor_contracts.enums import KeyKind, Provider
 
@@ -80,6 +81,7 @@ class HandlerCreate(Strict):
     body: Any = None
     parameters_schema: dict[str, Any] | None = None
     is_side_effect: bool | None = None
+    effect: HandlerEffect | None = None
 
 
 class HandlerPatch(Strict):
@@ -93,6 +95,7 @@ class HandlerPatch(Strict):
     body: Any = None
     parameters_schema: dict[str, Any] | None = None
     is_side_effect: bool | None = None
+    effect: HandlerEffect | None = None
 
 
 class HandlerView(Wire):
@@ -108,6 +111,7 @@ class HandlerView(Wire):
     body: Any
     parameters_schema: dict[str, Any] | None
     is_side_effect: bool | None
+    effect: HandlerEffect | None = None
     created_at: Timestamp
     updated_at: Timestamp
 

@@ -9,11 +9,13 @@ from pydantic import Field
 
 from proctor_contracts.agents import JudgePolicy, JudgeSettings
 from proctor_contracts.base import SafeText, Strict, Wire
+from proctor_contracts.effects import Effect
 from proctor_contracts.enums import Priority, Provider, ResultStatus, RunMode, Runner, RunStatus, Trigger
 from proctor_contracts.gate import GateDecision, GateSettings
 from proctor_contracts.results import AssertionResult, CaseError, Evaluation
 from proctor_contracts.summary import RunSummary
 from proctor_contracts.transcript import TranscriptEntry, Usage
+from proctor_contracts.weather import WeatherText
 
 from .common import Meta, Timestamp, Warning_
 from .integrations import Model, Prompt
@@ -68,7 +70,7 @@ class RunCreate(Strict):
     judge: JudgeSettings | None = None
     judge_policy: JudgePolicy = "always"
     on_tool_error: Literal["error", "continue"] = "continue"
-    weather: tuple[Any, ...] = ()
+    weather: Annotated[tuple[WeatherText, ...], Field(max_length=20)] = ()
     gate: GateSettings | None = None
     pool: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,32}$")] = "default"
     case_timeout_ms: Annotated[int, Field(ge=1_000, le=1_800_000)] | None = None
@@ -119,6 +121,8 @@ class RunView(Wire):
     judge_policy: JudgePolicy
     concurrency: int
     pool: str
+    on_tool_error: str = "continue"
+    weather: tuple[str, ...] = ()
     tags: tuple[str, ...]
     agent_id: UUID | None = None
     prompt_version_id: UUID | None = None
@@ -172,6 +176,8 @@ class ResultView(Wire):
     assertion_results: tuple[AssertionResult, ...]
     transcript: tuple[TranscriptEntry, ...]
     outcomes: dict[str, Any] = Field(default_factory=dict)
+    effects: tuple[Effect, ...] = ()
+    weather: str | None = None
     duration: int | None
     duration_ms: int | None
     latency_ms: int | None = None

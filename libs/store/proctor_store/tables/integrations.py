@@ -48,6 +48,7 @@ class Handler(Updated, Base):
     body: Mapped[Any] = mapped_column(JsonText, nullable=True)
     parameters_schema: Mapped[Any] = mapped_column(JsonText, nullable=True)
     is_side_effect: Mapped[bool | None] = mapped_column(Boolean)
+    effect: Mapped[Any] = mapped_column(JsonText, nullable=True)
 
 
 class TestCase(Updated, Base):

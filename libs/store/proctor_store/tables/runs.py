@@ -125,6 +125,7 @@ class TestResult(Base):
     case_id: Mapped[UUID] = mapped_column(Guid)
     trial: Mapped[int] = mapped_column(Integer)
     ordinal: Mapped[int] = mapped_column(Integer)
+    weather: Mapped[str | None] = mapped_column(String(300))
     status: Mapped[str] = mapped_column(String(16))
     stage: Mapped[str] = mapped_column(String(16))
     attempt: Mapped[int] = mapped_column(Integer, default=0)
