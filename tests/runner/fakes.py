@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,7 @@ from uuid import UUID
 
 from proctor_chassis.clock import SystemClock
 from proctor_chassis.secrets import Redactor
-from proctor_contracts.agents import AgentSnapshot
+from proctor_contracts.agents import AgentSnapshot, HandlerSnapshot
 from proctor_contracts.cases import CaseSnapshot
 from proctor_contracts.endpoint import HttpEndpoint
 from proctor_contracts.enums import Blame, Provider
@@ -21,6 +21,8 @@ from proctor_llm.errors import LlmError, LlmErrorCode
 from proctor_llm.prices import Prices
 from proctor_llm.types import ChatRequest, Completion, Finish, Usage
 from proctor_runner.attempts import Attempts
+from proctor_runner.gateway.outcome import Failure, Outcome
+from proctor_runner.gateway.webhook import HandlerCaller
 from proctor_runner.grader import Grader
 
 RUN = UUID(int=1)
@@ -104,15 +106,41 @@ class FakeModels:
         return self.agent
 
 
+@dataclass
+class FakeHandlers:
+    """Answers tool calls by handler name; a callable is given the arguments."""
+
+    answers: dict[str, Any] = field(default_factory=dict)
+    calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+    async def call(
+        self, handler: HandlerSnapshot, args: Mapping[str, Any], *, integration: str, deadline: float
+    ) -> Outcome:
+        assert integration == "support-bot"
+        assert deadline > 0
+        self.calls.append((handler.name, dict(args)))
+        answer = self.answers.get(handler.name, {"ok": True})
+        answer = answer(args) if callable(answer) else answer
+        match answer:
+            case Failure():
+                return Outcome(failure=answer, called=True)
+            case Outcome():
+                return answer
+            case _:
+                return Outcome(result=answer, called=True)
+
+
 def attempts(
     agent: FakeAgent,
     *,
     models: FakeModels | None = None,
+    handlers: HandlerCaller | None = None,
     redactor: Redactor | None = None,
     guard_seconds: float = 1.0,
 ) -> Attempts:
     return Attempts(
         models=models or FakeModels(agent),
+        handlers=handlers or FakeHandlers(),
         grader=Grader(thread=GRADING),
         regex=QuickJsRegex(),
         languages=None,

@@ -25,7 +25,7 @@ from proctor_contracts.topology import COLLECTOR_RESULTS, CONTROL, LIVE, runner_
 from proctor_grading.regex import QuickJsRegex
 from proctor_runner.app import RunnerService, create_runner
 from proctor_runner.settings import RunnerSettings
-from tests.runner.fakes import GRADING, RUN, FakeAgent, FakeModels, job
+from tests.runner.fakes import GRADING, RUN, FakeAgent, FakeHandlers, FakeModels, job
 
 OTHER_RUN = UUID(int=77)
 
@@ -68,6 +68,7 @@ async def stage() -> AsyncIterator[Stage]:
         settings=RunnerSettings(worker_id="runner-1", concurrency=2),
         bus=bus,
         models=FakeModels(agent),
+        handlers=FakeHandlers(),
         redactor=Redactor(),
         regex=QuickJsRegex(),
         regex_thread=GRADING,

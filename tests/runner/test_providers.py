@@ -22,7 +22,7 @@ from proctor_grading.regex import QuickJsRegex
 from proctor_llm import LlmSettings, Models, Surroundings
 from proctor_runner.attempts import Attempts
 from proctor_runner.grader import Grader
-from tests.runner.fakes import GRADING, agent_snapshot, job
+from tests.runner.fakes import GRADING, FakeHandlers, agent_snapshot, job
 from tests.support.stub_provider import Drip, Raw, Say, Status, StubProvider
 
 MODELS = {
@@ -76,6 +76,7 @@ async def stage() -> AsyncIterator[Stage]:
         )
         attempts = Attempts(
             models=models,
+            handlers=FakeHandlers(),
             grader=Grader(thread=GRADING),
             regex=QuickJsRegex(),
             languages=None,

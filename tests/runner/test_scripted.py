@@ -252,11 +252,13 @@ async def test_missing_setup_ends_in_an_error_that_says_what_to_set() -> None:
     assert no_key.cost_micro_usd == 0
 
 
-async def test_a_gateway_job_is_refused_by_name() -> None:
-    fact = await attempts(FakeAgent()).play(job(runner=Runner.GATEWAY))
+async def test_a_gateway_job_for_a_bot_over_http_is_refused_by_name() -> None:
+    agent = FakeAgent()
+    fact = await attempts(agent).play(job(runner=Runner.GATEWAY, agent=agent_snapshot(**http_agent())))
     assert fact.error is not None
-    assert fact.error.code == "not_available_yet"
+    assert fact.error.code == "runner_mismatch"
     assert "gateway" in fact.error.message
+    assert agent.requests == []
 
 
 async def test_an_unforeseen_fault_of_the_runner_is_an_error_of_the_infrastructure() -> None:

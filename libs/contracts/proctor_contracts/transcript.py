@@ -63,7 +63,8 @@ class TranscriptEntry(Wire):
 
     `turn` counts user turns from 1. `latency_ms` is the agent's time for the whole turn and stands on the
     turn's first agent entry only, as `usage` does; a reply of several bubbles is several entries. `finish`
-    is `scripted` on words that a script put into the agent's mouth.
+    is `scripted` on words that a script put into the agent's mouth, and `tool_use` on a reply of a model that
+    asks for the calls it holds: its words, often none, came before them.
     """
 
     role: Role

@@ -42,8 +42,10 @@ def clean(value: Json) -> Json:
             return value
 
 
-def loads(raw: bytes) -> Json:
+def loads(raw: bytes, *, strict: bool = False) -> Json:
     """Read JSON leniently where peers are sloppy (NaN, Infinity, lone surrogates) and make it storable.
+
+    `strict` refuses the numbers that are no JSON (NaN, Infinity): read as null they would say something else.
 
     Raises:
         ValueError: when it is not JSON, or nested too deep to be read.
@@ -53,7 +55,8 @@ def loads(raw: bytes) -> Json:
             value = orjson.loads(raw)
         except orjson.JSONDecodeError:
             text = raw.decode("utf-8-sig", "replace")
-            return clean(json.loads(text, parse_int=_integer))
+            constant = _refused if strict else float
+            return clean(json.loads(text, parse_int=_integer, parse_constant=constant))
         # Only an escape can bring a NUL into strict JSON; without one there is nothing to clean.
         return clean(value) if b"\\u0000" in raw else value
     except RecursionError:
@@ -76,6 +79,10 @@ def excerpt(raw: bytes | str, limit: int = 200) -> str:
     text = raw[: limit * 4].decode("utf-8", "replace") if isinstance(raw, bytes) else raw[: limit * 4]
     line = " ".join(clean_text(text).split())
     return repr(line if len(line) <= limit else line[:limit] + "…")
+
+
+def _refused(constant: str) -> Json:
+    raise ValueError(f"{constant} is not a JSON number")
 
 
 def _integer(digits: str) -> int | float:

@@ -16,6 +16,8 @@ from proctor_llm import LlmSettings, Models
 from proctor_llm.calls import TryRecord
 
 from .app import create_runner
+from .gateway.urls import core_url
+from .gateway.webhook import Webhooks
 from .settings import RunnerSettings
 
 __all__ = ["main"]
@@ -35,11 +37,9 @@ async def run() -> None:
 
             door = OutgoingDoor(rules=Operator.from_environ(parts.env, embedded=False))
             closing.push_async_callback(door.aclose)
+            secrets = Secrets(environ=parts.env, embedded=False, redactor=parts.redactor)
             models = Models(
-                settings=LlmSettings.from_environ(parts.env),
-                door=door,
-                secrets=Secrets(environ=parts.env, embedded=False, redactor=parts.redactor),
-                meter=count,
+                settings=LlmSettings.from_environ(parts.env), door=door, secrets=secrets, meter=count
             )
             closing.push_async_callback(models.aclose)
             regex_thread = ThreadPoolExecutor(1, thread_name_prefix="regex")
@@ -48,6 +48,7 @@ async def run() -> None:
                 settings=RunnerSettings.of(parts.worker),
                 bus=parts.bus,
                 models=models,
+                handlers=Webhooks(door=door, secrets=secrets, core_url=core_url(parts.env)),
                 redactor=parts.redactor,
                 regex=QuickJsRegex(),
                 regex_thread=regex_thread,

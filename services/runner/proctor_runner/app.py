@@ -13,6 +13,7 @@ from proctor_contracts.topology import case_key, runner_queue
 from proctor_grading.context import LanguageDetector, RegexEngine
 
 from .attempts import Attempts, ModelSource
+from .gateway.webhook import HandlerCaller
 from .grader import Grader
 from .handlers import Handlers
 from .redaction import Redaction
@@ -62,6 +63,7 @@ def create_runner(
     settings: RunnerSettings,
     bus: Bus,
     models: ModelSource,
+    handlers: HandlerCaller,
     redactor: Redaction,
     regex: RegexEngine,
     regex_thread: Executor,
@@ -72,6 +74,7 @@ def create_runner(
     clock = clock or SystemClock()
     attempts = Attempts(
         models=models,
+        handlers=handlers,
         grader=Grader(thread=regex_thread),
         regex=regex,
         languages=languages,

@@ -6,13 +6,14 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, assert_never
 
 from proctor_chassis.clock import Clock
 from proctor_contracts.endpoint import HttpEndpoint
-from proctor_contracts.enums import Blame, Provider
+from proctor_contracts.enums import Blame, Provider, Runner
 from proctor_contracts.messages import CaseExecuted, CaseRequested
 from proctor_contracts.results import AssertionResult, CaseError
+from proctor_contracts.weather import parse_weather
 from proctor_grading.context import GradingContext, LanguageDetector, RegexEngine
 from proctor_llm.client import LlmClient
 from proctor_llm.errors import LlmError, LlmErrorCode
@@ -22,8 +23,14 @@ from proctor_llm.worst_case import call_cost
 
 from .checks import problem
 from .fitting import fitted
+from .gateway.calls import ToolCalls
+from .gateway.tools import Toolbox
+from .gateway.weather import Sky
+from .gateway.webhook import HandlerCaller
 from .grader import Grader
-from .loops.scripted import Allowance, play_scripted
+from .loops.allowance import Allowance
+from .loops.gateway import GatewayConversation
+from .loops.scripted import play_scripted
 from .recording import Recording
 from .redaction import Redaction, redacted
 
@@ -60,6 +67,7 @@ class Attempts:
         self,
         *,
         models: ModelSource,
+        handlers: HandlerCaller,
         grader: Grader,
         regex: RegexEngine,
         languages: LanguageDetector | None,
@@ -71,6 +79,7 @@ class Attempts:
     ) -> None:
         """Wire it; `guard_seconds` after the deadline a call that does not keep it is cut off."""
         self._models = models
+        self._handlers = handlers
         self._grader = grader
         self._regex = regex
         self._languages = languages
@@ -97,6 +106,8 @@ class Attempts:
             transcript=tuple(recording.entries),
             assertion_results=results,
             outcomes=recording.outcomes,
+            effects=tuple(recording.effects or ()),
+            weather=job.weather,
             error=error,
             usage=recording.spending.usage,
             cost_micro_usd=recording.spending.cost_micro_usd,
@@ -117,15 +128,22 @@ class Attempts:
         deadline = loop.time() + job.timeout_ms / 1000
         try:
             async with asyncio.timeout_at(deadline + self._guard_seconds):
-                return await play_scripted(
-                    job.case.input,
-                    agent=agent,
-                    client=self._models.client(agent.provider, agent.endpoint),
-                    conversation_id=self._conversation_id(),
-                    deadline=deadline,
-                    recording=recording,
-                    allowance=self._allowance(job),
-                )
+                client = self._models.client(agent.provider, agent.endpoint)
+                match job.runner:
+                    case Runner.SCRIPTED:
+                        return await play_scripted(
+                            job.case.input,
+                            agent=agent,
+                            client=client,
+                            conversation_id=self._conversation_id(),
+                            deadline=deadline,
+                            recording=recording,
+                            allowance=self._allowance(job),
+                        )
+                    case Runner.GATEWAY:
+                        return await self._with_tools(job, client, recording, deadline=deadline)
+                    case _:
+                        assert_never(job.runner)
         except TimeoutError:
             recording.spending.lost()
             return _timed_out(job)
@@ -140,6 +158,36 @@ class Attempts:
                 message=f"the runner failed in mid-case ({type(error).__name__}); its log says more",
                 blame=Blame.INFRASTRUCTURE,
             )
+
+    async def _with_tools(
+        self, job: CaseRequested, client: LlmClient, recording: Recording, *, deadline: float
+    ) -> CaseError | None:
+        agent = job.agent
+        tools = Toolbox(agent.handlers)
+        weather = None if job.weather is None else parse_weather(job.weather)
+        calls = ToolCalls(
+            tools=tools,
+            handlers=self._handlers,
+            integration=agent.integration_name,
+            dry_run=job.dry_run,
+            sky=Sky(weather, text=job.weather or "", seed=job.seed),
+        )
+        recording.effects = calls.effects
+        conversation = GatewayConversation(
+            agent=agent,
+            client=client,
+            tools=tools,
+            calls=calls,
+            conversation_id=self._conversation_id(),
+            deadline=deadline,
+            recording=recording,
+            allowance=self._allowance(job),
+            needs_handlers=job.on_tool_error == "error",
+        )
+        try:
+            return await conversation.play(job.case.input)
+        finally:
+            recording.logs.extend(calls.notes)
 
     def _allowance(self, job: CaseRequested) -> Allowance | None:
         if job.budget_micro_usd is None:
@@ -159,7 +207,8 @@ class Attempts:
 
     def _context(self, job: CaseRequested, recording: Recording) -> GradingContext:
         agent = job.agent
-        captured = recording.tools_captured and recording.replies > 0
+        # The gateway makes the calls itself; anybody else has to report them with every reply.
+        captured = job.runner is Runner.GATEWAY or (recording.tools_captured and recording.replies > 0)
         asked = agent.endpoint is not None and agent.endpoint.tool_calls_path is not None
         missing = "tools_not_reported" if asked else "no_tool_capture"
         return GradingContext(
@@ -171,6 +220,7 @@ class Attempts:
             cost_micro_usd=recording.spending.cost_micro_usd,
             usage=None if recording.spending.tokens is None else recording.spending.usage,
             languages=self._languages,
+            effects=recording.effects,
         )
 
 

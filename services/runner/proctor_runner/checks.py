@@ -14,13 +14,16 @@ _NEEDS_MODEL = frozenset({Provider.ANTHROPIC, Provider.GROQ, Provider.OPENAI})
 
 def problem(job: CaseRequested) -> CaseError | None:
     """Say why a job cannot be played at all, or None when it can."""
-    if job.runner is not Runner.SCRIPTED:
+    agent = job.agent
+    if job.runner is Runner.GATEWAY and agent.provider is Provider.HTTP:
         return CaseError(
-            code="not_available_yet",
-            message=f"runner {job.runner} is not available yet; use runner: scripted",
+            code="runner_mismatch",
+            message=(
+                f"runner gateway gives tools to a model, and integration {agent.integration_name!r} is a bot "
+                "over http that has its own; use runner: scripted, or provider anthropic, groq or openai"
+            ),
             blame=Blame.INFRASTRUCTURE,
         )
-    agent = job.agent
     if agent.provider in _NEEDS_MODEL and not (agent.model or "").strip():
         return CaseError(
             code="missing_model",

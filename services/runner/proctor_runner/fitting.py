@@ -45,14 +45,15 @@ def fitted(fact: CaseExecuted) -> CaseExecuted:
 
 
 def _surely_small(fact: CaseExecuted) -> bool:
-    if fact.outcomes or any(entry.tool_calls for entry in fact.transcript):
+    if fact.outcomes or fact.effects or any(entry.tool_calls for entry in fact.transcript):
         # Values of any depth: written out, they say how long they are.
         extra = len(json.dumps(fact.outcomes)) + sum(
             len(json.dumps([call.args, call.result])) + _WORST_BYTES_PER_CHARACTER * len(call.args_raw or "")
             for entry in fact.transcript
             for call in entry.tool_calls
         )
-        calls = sum(len(entry.tool_calls) for entry in fact.transcript)
+        extra += sum(len(json.dumps([effect.data, effect.record])) for effect in fact.effects)
+        calls = len(fact.effects) + sum(len(entry.tool_calls) for entry in fact.transcript)
     else:
         extra = calls = 0
     characters = sum(len(entry.content) for entry in fact.transcript) + sum(
@@ -70,6 +71,7 @@ def _cut(fact: CaseExecuted, code: str, message: str) -> CaseExecuted:
             "transcript": tuple(map(_head, fact.transcript[:_KEPT_ENTRIES])),
             "assertion_results": (),
             "outcomes": {},
+            "effects": (),
             "error": error,
             "logs": (*fact.logs[:20], f"cut: {message}"),
         }

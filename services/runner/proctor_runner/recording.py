@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from proctor_contracts.base import Json
+from proctor_contracts.effects import Effect
 from proctor_contracts.enums import Role
 from proctor_contracts.transcript import SCRIPTED, ToolCallRecord, TranscriptEntry
 from proctor_llm.errors import LlmError
@@ -19,15 +20,17 @@ __all__ = ["Recording"]
 class Recording:
     """The growing record of one conversation.
 
-    `tools_captured` holds while every reply said what tools were called.
+    `tools_captured` holds while every reply said what tools were called. `effects` is the ledger of writes,
+    None while the loop keeps none.
     """
 
     def __init__(self, *, now: Callable[[], datetime]) -> None:
-        self._now = now
+        self.now = now
         self.entries: list[TranscriptEntry] = []
         self.spending = Spending()
         self.replies = 0
         self.tools_captured = True
+        self.effects: list[Effect] | None = None
         self.outcomes: dict[str, Json] = {}
         self.model: str | None = None
         self.fingerprint: str | None = None
@@ -35,26 +38,22 @@ class Recording:
 
     def heard_user(self, text: str, *, turn: int) -> None:
         """Record a user message that is about to be sent."""
-        self.entries.append(TranscriptEntry(role=Role.TESTER, content=text, timestamp=self._now(), turn=turn))
+        self.entries.append(TranscriptEntry(role=Role.TESTER, content=text, timestamp=self.now(), turn=turn))
 
     def put_into_mouth(self, text: str, *, turn: int) -> None:
         """Record words that the script gives the agent; nobody grades them."""
         self.entries.append(
             TranscriptEntry(
-                role=Role.AGENT, content=text, timestamp=self._now(), turn=turn or None, finish=SCRIPTED
+                role=Role.AGENT, content=text, timestamp=self.now(), turn=turn or None, finish=SCRIPTED
             )
         )
 
-    def replied(self, completion: Completion, *, turn: int) -> None:
-        """Record a reply: one entry a bubble, the turn's time, tokens and tool calls on the first.
-
-        A reply without a word is an entry too, so that a refusal is seen for what it is.
-        """
+    def charged(self, completion: Completion, *, turn: int) -> None:
+        """Charge a reply and note what is odd about it; its words are recorded apart."""
         self.spending.replied(completion)
         self.replies += 1
         self.model = completion.model or self.model
         self.fingerprint = completion.fingerprint or self.fingerprint
-        self.tools_captured = self.tools_captured and completion.tools_reported
         if completion.outcomes:
             self.outcomes.update(clean(completion.outcomes))
         if completion.tries > 1:
@@ -63,8 +62,16 @@ class Recording:
             self.logs.append(
                 f"turn {turn}: ended for an unknown reason ({completion.finish_raw!r}), read as incomplete"
             )
+
+    def replied(self, completion: Completion, *, turn: int) -> None:
+        """Record a reply: one entry a bubble, the turn's time, tokens and tool calls on the first.
+
+        A reply without a word is an entry too, so that a refusal is seen for what it is.
+        """
+        self.charged(completion, turn=turn)
+        self.tools_captured = self.tools_captured and completion.tools_reported
         bubbles = completion.bubbles or (completion.text,)
-        now = self._now()
+        now = self.now()
         self.entries.append(
             TranscriptEntry(
                 role=Role.AGENT,
@@ -95,7 +102,7 @@ class Recording:
         self.tools_captured = False
         self.logs.append(f"turn {turn}: {clean_text(error.message)}")
         self.entries.append(
-            TranscriptEntry(role=Role.AGENT, content="", timestamp=self._now(), turn=turn, finish=error.code)
+            TranscriptEntry(role=Role.AGENT, content="", timestamp=self.now(), turn=turn, finish=error.code)
         )
 
     def call_failed(self, error: LlmError, *, turn: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from proctor_contracts.effects import Effect
 from proctor_contracts.messages import CaseExecuted
 from proctor_contracts.results import AssertionResult, CaseError
 from proctor_contracts.transcript import ToolCallRecord, TranscriptEntry
@@ -40,6 +41,7 @@ def redacted(fact: CaseExecuted, redactor: Redaction) -> CaseExecuted:
             "transcript": tuple(_entry(entry, redactor) for entry in fact.transcript),
             "assertion_results": tuple(_result(result, redactor) for result in fact.assertion_results),
             "outcomes": redactor.json(fact.outcomes),
+            "effects": tuple(_effect(effect, redactor) for effect in fact.effects),
             "error": _error(fact.error, redactor),
             "logs": tuple(map(redactor.text, fact.logs)),
         }
@@ -61,6 +63,16 @@ def _call(call: ToolCallRecord, redactor: Redaction) -> ToolCallRecord:
             "args_raw": _maybe(call.args_raw, redactor),
             "result": redactor.json(call.result),
             "error": _maybe(call.error, redactor),
+        }
+    )
+
+
+def _effect(effect: Effect, redactor: Redaction) -> Effect:
+    return effect.model_copy(
+        update={
+            "key": _maybe(effect.key, redactor),
+            "data": redactor.json(effect.data),
+            "record": redactor.json(effect.record),
         }
     )
 

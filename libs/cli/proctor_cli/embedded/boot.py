@@ -29,6 +29,8 @@ from proctor_judge.settings import JudgeServiceSettings
 from proctor_llm.registry import Models
 from proctor_llm.settings import LlmSettings
 from proctor_runner.app import create_runner
+from proctor_runner.gateway.urls import core_url
+from proctor_runner.gateway.webhook import Webhooks
 from proctor_runner.settings import RunnerSettings
 
 __all__ = ["Booted", "boot"]
@@ -115,6 +117,7 @@ async def boot(
                 settings=RunnerSettings(worker_id=f"{name}-runner", concurrency=conversations),
                 bus=bus,
                 models=models,
+                handlers=Webhooks(door=door, secrets=secrets, core_url=core_url(env)),
                 redactor=redactor,
                 regex=regex,
                 regex_thread=thread,
