@@ -127,6 +127,24 @@ async def test_handlers_live_and_die_with_their_integration(api: Api) -> None:
     await api.problem("GET", path, status=404)
 
 
+async def test_what_a_handler_does_is_kept_changed_and_cleared(api: Api) -> None:
+    path = f"/integrations/{await api.integration()}/handlers"
+    effect = {"entity": "refund", "action": "create", "key": "invoice"}
+    made = await api.data("POST", path, {"name": "повернути", "effect": effect}, status=201)
+    assert made["effect"] == effect
+    one = f"{path}/{made['id']}"
+    less = {"entity": "refund", "action": "update"}
+    changed = await api.data("PATCH", one, {"effect": less})
+    assert changed["effect"] == less | {"key": None}
+    same = await api.data("PATCH", one, {"effect": less})
+    assert same["updatedAt"] == changed["updatedAt"]
+    assert (await api.data("PATCH", one, {"isSideEffect": True}))["effect"] == changed["effect"]
+    assert (await api.data("PATCH", one, {"effect": None}))["effect"] is None
+    assert (await api("GET", path)).json()["data"][0]["effect"] is None
+    problem = await api.problem("PATCH", one, {"effect": less | {"action": "merge"}})
+    assert problem["errors"][0]["path"] == "effect.action"
+
+
 async def test_a_handler_of_another_integration_is_not_found_here(api: Api) -> None:
     one, two = await api.integration("one"), await api.integration("two")
     made = await api.data("POST", f"/integrations/{one}/handlers", {"name": "t"}, status=201)

@@ -41,7 +41,7 @@ def test_a_field_named_like_its_kind_is_still_a_field() -> None:
     assert found == {"assertions.1.contains": "is not a known field"}
 
 
-@pytest.mark.parametrize("given", ["regexp", "tool_args"])
+@pytest.mark.parametrize("given", ["regexp", "tool_arg"])
 def test_an_unknown_kind_names_those_accepted(given: str) -> None:
     found = problems(CaseFields, assertion(kind=given))
     assert list(found) == ["assertions.1.kind"]

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from proctor_api.pipeline.trials import seed_of, trials, weather_of
 from proctor_api.usecases.run_plan import (
     DEFAULT_CASE_TIMEOUT_MS,
     DEFAULT_THRESHOLD,
@@ -18,12 +19,16 @@ from proctor_api.usecases.run_plan import (
     quota_wait,
     result_rows,
     run_settings,
+    runner_problems,
     selection_problems,
 )
 from proctor_contracts.agents import JudgeSettings
+from proctor_contracts.effects import Action, HandlerEffect
 from proctor_contracts.enums import Provider, RetryPolicy
+from proctor_contracts.run_settings import RunSettings
 from proctor_contracts.schemas.runs import RunCreate
 from proctor_store.repositories.cases import CaseRecord
+from proctor_store.repositories.handlers import HandlerRecord
 from proctor_store.repositories.integrations import IntegrationRecord
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -81,10 +86,7 @@ INTEGRATION = IntegrationRecord(
 @pytest.mark.parametrize(
     ("more", "field"),
     [
-        ({"runner": "gateway"}, "runner"),
         ({"promptVersionId": str(ID)}, "promptVersionId"),
-        ({"weather": [{}]}, "weather"),
-        ({"onToolError": "error"}, "onToolError"),
         ({"caseFilter": None, "personaIds": [str(ID)]}, "personaIds"),
     ],
 )
@@ -94,7 +96,93 @@ def test_what_does_not_work_yet_is_named(more: dict[str, Any], field: str) -> No
 
 
 def test_what_works_is_not_refused() -> None:
-    assert not_available(body(runner="scripted", onToolError="continue", weather=[])) == []
+    assert not_available(body(runner="gateway", onToolError="error", weather=["ok"])) == []
+
+
+@pytest.mark.parametrize("provider", list(Provider))
+def test_only_models_that_take_tools_can_be_run_by_the_gateway(provider: Provider) -> None:
+    found = runner_problems(body(runner="gateway", onToolError="error", weather=["ok"]), provider)
+    if provider is Provider.HTTP:
+        [problem] = found
+        assert (problem.path, problem.code) == ("runner", "runner_needs_model")
+        assert "anthropic, groq, openai" in problem.message
+    else:
+        assert found == []
+    assert runner_problems(body(), provider) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "field"), [({"weather": ["ok"]}, "weather"), ({"onToolError": "error"}, "onToolError")]
+)
+def test_a_runner_without_tools_has_no_weather_and_no_tool_errors(more: dict[str, Any], field: str) -> None:
+    [problem] = runner_problems(body(**more), Provider.OPENAI)
+    assert (problem.path, problem.code) == (field, "runner_calls_no_tools")
+
+
+def handler(name: str, **more: Any) -> HandlerRecord:
+    fields: dict[str, Any] = {
+        "id": UUID(int=9), "account_id": ID, "integration_id": ID, "name": name,
+        "description": "what it does", "url": "/x", "method": "PUT",
+        "headers": {"A": {"secret": "TOKEN"}}, "body": {"id": "R-1"},
+        "parameters_schema": None, "is_side_effect": None, "effect": {"entity": "refund", "action": "create"},
+        "created_at": AT, "updated_at": AT,
+    }  # fmt: skip
+    return HandlerRecord(**(fields | more))
+
+
+def test_only_a_gateway_run_takes_the_handlers_along_whole() -> None:
+    there = [handler("refund"), handler("шукати", is_side_effect=False, effect=None)]
+    plain, _ = run_settings(body(), INTEGRATION, judge=None, handlers=there)
+    assert plain.agent.handlers == ()
+    settings, warnings = run_settings(
+        body(runner="gateway", weather=["timeout@2", "ok"], onToolError="error", dryRun=False),
+        INTEGRATION, judge=None, handlers=there,
+    )  # fmt: skip
+    assert warnings == []
+    assert (settings.weather, settings.on_tool_error, settings.dry_run) == (
+        ("timeout@2", "ok"),
+        "error",
+        False,
+    )
+    first, second = settings.agent.handlers
+    assert (first.name, first.method, first.headers) == ("refund", "PUT", {"A": {"secret": "TOKEN"}})
+    assert first.effect == HandlerEffect(entity="refund", action=Action.CREATE)
+    assert (second.name, second.is_side_effect, second.effect) == ("шукати", False, None)
+
+
+def test_a_gateway_run_is_warned_of_tools_that_are_not_there() -> None:
+    _, [nothing] = run_settings(body(runner="gateway"), INTEGRATION, judge=None)
+    assert (nothing.path, nothing.code) == ("runner", "no_handlers")
+    weather = ["timeout@1:order.*", "ok", "5xx:refund*", "poison:invoice"]
+    _, found = run_settings(
+        body(runner="gateway", weather=weather), INTEGRATION, judge=None, handlers=[handler("refund.create")]
+    )
+    assert [(one.path, one.code) for one in found] == [
+        ("weather.0", "no_such_handler"),
+        ("weather.3", "no_such_handler"),
+    ]
+
+
+def planned(**more: Any) -> RunSettings:
+    return run_settings(body(runner="gateway", **more), INTEGRATION, judge=None)[0]
+
+
+def test_every_weather_comes_once_a_repeat() -> None:
+    settings = planned(repeats=2, weather=["ok", "timeout@1", "poison"])
+    assert trials(settings) == 6
+    assert [weather_of(settings, trial) for trial in range(1, 7)] == ["ok", "timeout@1", "poison"] * 2
+    assert (trials(planned(repeats=3)), weather_of(planned(), 2)) == (3, None)
+
+
+def test_chance_depends_on_the_case_the_repeat_and_the_weather_and_never_on_the_run() -> None:
+    settings = planned(repeats=2, weather=["ok", "timeout@?"])
+    named = case_snapshot(record(), score_threshold=None)
+    nameless = case_snapshot(record(ref=None), score_threshold=None)
+    assert [seed_of(settings, named, trial) for trial in range(1, 5)] == [
+        "R-1|1|ok", "R-1|1|timeout@?", "R-1|2|ok", "R-1|2|timeout@?",
+    ]  # fmt: skip
+    assert seed_of(settings, nameless, 1) == f"{UUID(int=7)}|1|ok"
+    assert seed_of(planned(repeats=2), named, 2) == "R-1|2|"
 
 
 @pytest.mark.parametrize(
@@ -225,7 +313,16 @@ def test_results_are_laid_out_round_by_round() -> None:
     assert [(row["case_id"].int, row["search_text"]) for row in rows] == [(8, "text 8"), (9, "text 9")]
     ids = [UUID(int=100 + n) for n in range(6)]
     parcels = [
-        result_rows(UUID(int=5), ID, [taken[place][0]], ids=ids, place=place, count=2) for place in (0, 1)
+        result_rows(
+            UUID(int=5),
+            ID,
+            [taken[place][0]],
+            ids=ids,
+            place=place,
+            count=2,
+            settings=planned(weather=["ok", "5xx@1", "stale"]),
+        )
+        for place in (0, 1)
     ]
     results = sorted((row for parcel in parcels for row in parcel), key=lambda row: row["ordinal"])
     assert [(row["ordinal"], row["trial"], row["case_id"].int) for row in results] == [
@@ -236,6 +333,7 @@ def test_results_are_laid_out_round_by_round() -> None:
         (4, 3, 8),
         (5, 3, 9),
     ]
+    assert [row["weather"] for row in results] == ["ok", "ok", "5xx@1", "5xx@1", "stale", "stale"]
     # Pages continue behind an id, so ids grow with the order, whatever parcel a case came in.
     assert [row["id"] for row in results] == ids
     assert {(row["status"], row["stage"]) for row in results} == {("pending", "waiting")}

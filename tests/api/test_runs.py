@@ -7,8 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-from proctor_contracts.messages import RunCancelled
-from proctor_store.repositories import accounts
+from proctor_api.usecases import run_writing
+from proctor_contracts.messages import CaseRequested, RunCancelled
+from proctor_store.repositories import accounts, outbox
 from proctor_store.session import Database
 from tests.api.conftest import BOTH, Api, QuietBus, Time, case
 
@@ -79,7 +80,10 @@ async def test_cases_can_be_named_and_must_belong_to_the_integration(api: Api, b
     [
         ({"caseFilter": None}, None, None),
         ({"caseFilter": {"category": "Немає"}}, "caseFilter", "no_cases"),
-        ({"runner": "gateway"}, "runner", "not_available_yet"),
+        ({"weather": ["ok"]}, "weather", "runner_calls_no_tools"),
+        ({"runner": "gateway", "weather": ["storm"]}, "weather.0", None),
+        ({"runner": "gateway", "provider": "http"}, "runner", "runner_needs_model"),
+        ({"onToolError": "error"}, "onToolError", "runner_calls_no_tools"),
         ({"caseFilter": None, "personaIds": [str(uuid4())]}, "personaIds", "not_available_yet"),
         ({"retriesOnFailure": 6}, "retriesOnFailure", None),
         ({"repeats": 21}, "repeats", None),
@@ -232,6 +236,58 @@ async def test_a_rerun_plays_the_old_snapshots(api: Api, bot: str) -> None:
     assert problem["errors"][0]["path"] == "which"
     problem = await api.problem("POST", f"{path}/rerun", {"which": "some"})
     assert problem["errors"][0]["path"] == "which"
+
+
+async def jobs(database: Database, run: str) -> list[CaseRequested]:
+    async with database.transaction() as unit:
+        waiting = await outbox.take(unit, limit=1_000)
+    bodies = [row.body for row in waiting if row.key.startswith("case.requested") and str(row.run_id) == run]
+    return list(map(CaseRequested.model_validate_json, bodies))
+
+
+async def test_a_gateway_run_plays_every_weather_and_so_does_its_rerun(
+    api: Api, bot: str, database: Database
+) -> None:
+    handler = {"name": "order.find", "isSideEffect": False, "headers": {"A": {"secret": "KEY"}}}
+    await api.data("POST", f"/integrations/{bot}/handlers", handler, status=201)
+    weather = ["ok", "timeout@1", "poison:order.*"]
+    asked = {"runner": "gateway", "weather": weather, "repeats": 2, "onToolError": "error", "dryRun": False}
+    run = await start(api, bot, **asked)
+    assert (run["progress"]["total"], run["weather"], run["onToolError"]) == (12, weather, "error")
+    assert (run["runner"], run["dryRun"], run["repeats"], run["warnings"]) == ("gateway", False, 2, [])
+    path = f"/testing/runs/{run['id']}"
+    results = (await api("GET", f"{path}/results")).json()["data"]["results"]
+    seen = [(one["caseRef"], one["trial"], one["weather"]) for one in results]
+    assert seen == [(ref, trial, weather[(trial - 1) % 3]) for trial in range(1, 7) for ref in ("A", "B")]
+    sent = await jobs(database, run["id"])
+    assert sorted((job.case.ref, job.trial, job.weather) for job in sent) == sorted(seen)
+    assert {job.seed for job in sent} == {
+        f"{ref}|{again}|{one}" for ref in ("A", "B") for again in (1, 2) for one in weather
+    }
+    assert {(job.runner, job.dry_run, job.on_tool_error) for job in sent} == {("gateway", False, "error")}
+    [tool] = sent[0].agent.handlers
+    assert (tool.name, tool.is_side_effect, tool.headers) == ("order.find", False, {"A": {"secret": "KEY"}})
+
+    # The handler of today does not reach the run of yesterday.
+    found = (await api("GET", f"/integrations/{bot}/handlers")).json()["data"]
+    await api("DELETE", f"/integrations/{bot}/handlers/{found[0]['id']}")
+    await api.data("POST", f"{path}/cancel")
+    again = await api.data("POST", f"{path}/rerun", {"which": "unfinished"}, status=201)
+    assert (again["progress"]["total"], again["weather"], again["runner"]) == (12, weather, "gateway")
+    replayed = await jobs(database, again["id"])
+    assert {job.seed for job in replayed} == {job.seed for job in sent}
+    assert replayed[0].agent.handlers == sent[0].agent.handlers
+
+
+async def test_more_results_than_a_run_can_have_are_refused(
+    api: Api, bot: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_writing, "MOST_RESULTS", 11)
+    problem = await start(api, bot, status=400, runner="gateway", weather=["ok", "stale", "5xx"], repeats=2)
+    assert (problem["code"], problem["errors"][0]["path"]) == ("too_many_results", "weather")
+    problem = await start(api, bot, status=400, repeats=6)
+    assert problem["errors"][0]["path"] == "repeats"
+    assert (await start(api, bot, repeats=5))["progress"]["total"] == 10
 
 
 async def test_two_runs_can_be_compared(api: Api, bot: str) -> None:

@@ -8,6 +8,7 @@ from uuid import UUID
 from proctor_contracts.agents import AgentSnapshot, HandlerSnapshot, JudgeSettings
 from proctor_contracts.assertions import Contains, Judge, Regex, ToolCall
 from proctor_contracts.cases import CaseBudget, CaseSnapshot, ScriptedMessage, ScriptedMulti
+from proctor_contracts.effects import Action, Effect, HandlerEffect
 from proctor_contracts.endpoint import HttpEndpoint
 from proctor_contracts.enums import Blame, Priority, Provider, Role, RunStatus, Trigger
 from proctor_contracts.messages import (
@@ -111,6 +112,7 @@ EXAMPLES: dict[str, Message | Transient] = {
                     url="/refunds",
                     parameters_schema={"type": "object", "properties": {"invoice": {"type": "string"}}},
                     is_side_effect=True,
+                    effect=HandlerEffect(entity="refund", action=Action.CREATE, key="invoice"),
                 ),
             ),
             temperature=0.2,
@@ -118,6 +120,9 @@ EXAMPLES: dict[str, Message | Transient] = {
         dry_run=False,
         timeout_ms=90_000,
         budget_micro_usd=25_000,
+        on_tool_error="error",
+        weather="timeout@2:lookup_*",
+        seed="billing-double-charge|1|timeout@2:lookup_*",
     ),
     "judge.requested": JudgeRequested(
         run_id=RUN,
@@ -160,6 +165,20 @@ EXAMPLES: dict[str, Message | Transient] = {
             AssertionResult(index=3, kind="judge", ref="empathy", weight=2, verdict=Verdict.PENDING),
         ),
         outcomes={"department": "billing"},
+        effects=(
+            Effect(
+                entity="refund",
+                action=Action.CREATE,
+                key="INV-17",
+                data={"invoice": "INV-17"},
+                record={"id": "dry-refund-1", "invoice": "INV-17"},
+                tool="створити_повернення",
+                turn=1,
+                call=2,
+                failed=True,
+            ),
+        ),
+        weather="timeout@2:lookup_*",
         error=CaseError(code="timeout", message="the agent did not answer in 90 s", blame=Blame.AGENT),
         usage=USAGE,
         cost_micro_usd=3_165,

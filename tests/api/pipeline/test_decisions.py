@@ -13,6 +13,7 @@ from proctor_api.pipeline.budget import (
     JUDGE_OVERHEAD_TOKENS,
     JUDGE_REPLY_TOKENS,
     JUDGE_TRIES,
+    TOOL_RESULT_TOKENS,
     Shares,
     shares,
     unknown_prices,
@@ -21,9 +22,9 @@ from proctor_api.pipeline.dispatch import DEFAULT_WINDOW, room, window
 from proctor_api.pipeline.lost import dead_letter_loss, undeliverable_loss
 from proctor_api.pipeline.sweeper import Verdict, judge_loss
 from proctor_chassis.bus import DeadLetter, Depth
-from proctor_contracts.agents import AgentSnapshot, JudgeSettings
+from proctor_contracts.agents import AgentSnapshot, HandlerSnapshot, JudgeSettings
 from proctor_contracts.cases import CaseSnapshot
-from proctor_contracts.enums import Provider
+from proctor_contracts.enums import Provider, Runner
 from proctor_contracts.ids import job_id, judge_job_id
 from proctor_contracts.run_settings import RunSettings
 from proctor_contracts.topology import COLLECTOR_RESULTS, JUDGE_CASES, SCHEDULER_RUNS, runner_queue
@@ -120,6 +121,48 @@ def test_a_share_bounds_every_call_of_a_script() -> None:
     }
     # Three user messages are three calls; the scripted reply costs none.
     assert shares(snapshot(input=talk), settings(), priced("3")) == Shares(agent=900, judge=0)
+
+
+def gateway(*handlers: HandlerSnapshot) -> RunSettings:
+    """The same run with tools; input costs one micro-USD a token where `openai` is the agent."""
+    plain = settings()
+    agent = plain.agent.model_copy(update={"handlers": handlers})
+    return plain.model_copy(update={"runner": Runner.GATEWAY, "agent": agent})
+
+
+def input_only() -> Prices:
+    """Input at one micro-USD a token, output for nothing."""
+    nothing, one = Decimal(0), Decimal(1)
+    return Prices({"groq": {"m": Price(one, nothing, nothing, nothing)}}, date="2026-01-01")
+
+
+def test_a_share_bounds_six_calls_a_message_where_the_model_has_tools() -> None:
+    assert shares(snapshot(), gateway(), priced("3")) == Shares(agent=6 * 300, judge=0)
+    once = shares(snapshot(), settings(), input_only())
+    found = shares(snapshot(), gateway(), input_only())
+    assert once is not None
+    assert found is not None
+    # Between two calls the history grows by a reply and by what the tools may have answered.
+    assert found.agent >= 6 * once.agent + (1 + 2 + 3 + 4 + 5) * (100 + TOOL_RESULT_TOKENS)
+
+
+def test_a_share_counts_what_describing_the_tools_costs() -> None:
+    described = HandlerSnapshot(id=UUID(int=5), name="find", parameters_schema={"description": "x" * 1_000})
+    shown = HandlerSnapshot(id=UUID(int=6), name="find", body={"query": "x" * 1_000})
+    without = shares(snapshot(), gateway(), input_only())
+    assert without is not None
+    for handler in (described, shown):
+        found = shares(snapshot(), gateway(handler), input_only())
+        assert found is not None
+        assert found.agent >= without.agent + 6 * 1_000
+
+
+def test_a_judges_share_covers_the_tool_calls_that_it_may_have_to_read() -> None:
+    plain = shares(snapshot(RUBRIC), settings(), priced(judge="0"))
+    tools = shares(snapshot(RUBRIC), gateway(), priced(judge="0"))
+    assert plain is not None
+    assert tools is not None
+    assert tools.judge - plain.judge == JUDGE_TRIES * (5 * 100 + 6 * TOOL_RESULT_TOKENS)
 
 
 def test_a_judges_share_covers_its_votes_tries_and_the_transcript() -> None:

@@ -29,6 +29,7 @@ _COLUMNS = (
     Handler.body,
     Handler.parameters_schema,
     Handler.is_side_effect,
+    Handler.effect,
     Handler.created_at,
     Handler.updated_at,
 )
@@ -36,7 +37,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class HandlerRecord:
-    """A handler; `headers` is the wire form, with secrets as references."""
+    """A handler; `headers` and `effect` are the wire form, with secrets as references."""
 
     id: UUID
     account_id: UUID
@@ -49,6 +50,7 @@ class HandlerRecord:
     body: Any
     parameters_schema: dict[str, Any] | None
     is_side_effect: bool | None
+    effect: dict[str, Any] | None
     created_at: datetime
     updated_at: datetime
 

@@ -73,6 +73,7 @@ class ResultRow:
     case_id: UUID
     trial: int
     ordinal: int
+    weather: str | None
     status: str
     stage: str
     attempt: int
@@ -157,6 +158,7 @@ RESULT_COLUMNS = (
     TestResult.case_id,
     TestResult.trial,
     TestResult.ordinal,
+    TestResult.weather,
     TestResult.status,
     TestResult.stage,
     TestResult.attempt,

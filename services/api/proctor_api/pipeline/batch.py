@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, assert_never
 from uuid import UUID
 
-from proctor_contracts.enums import Role
+from proctor_contracts.enums import Role, Runner
 from proctor_contracts.messages import CaseExecuted, CaseJudged, JudgeCriterion, JudgeRequested
 from proctor_contracts.results import AssertionResult, Verdict
 from proctor_contracts.transcript import TranscriptEntry
@@ -67,6 +67,9 @@ class Applier:
         if report.error is None or not result.now("latencies"):
             # An error on a retry leaves the times of the attempt that was graded.
             result.change["latencies"] = turn_latencies(report.transcript)
+        if run.settings.runner is Runner.GATEWAY:
+            calls = sum(len(entry.tool_calls) for entry in report.transcript)
+            result.played = {"toolCalls": calls, "effects": len(report.effects)}
         if result.now("started_at") is None:
             result.change["started_at"] = report.started_at
         step = after_execution(result.case, report, result.history, run.plan)

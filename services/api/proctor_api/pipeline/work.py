@@ -17,6 +17,7 @@ from proctor_store.repositories.outbox import Outgoing
 from proctor_store.repositories.pipeline import ResultRow, RunRow
 
 from .steps import AttemptOutcome, Plan
+from .trials import seed_of, weather_of
 
 __all__ = ["ResultWork", "RunWork", "case_requested", "moment"]
 
@@ -120,11 +121,12 @@ class RunWork:
 
 @dataclass(slots=True)
 class ResultWork:
-    """A result and what changes of it."""
+    """A result and what changes of it; `played` is what its events tell of the attempt just played."""
 
     row: ResultRow
     case: CaseSnapshot
     change: dict[str, Any] = field(default_factory=dict)
+    played: dict[str, Any] = field(default_factory=dict)
 
     def now(self, name: str) -> Any:
         """The value as it stands within the batch."""
@@ -152,6 +154,8 @@ class ResultWork:
             "name": self.case.name,
             "trial": self.row.trial,
             "attempt": self.now("attempt"),
+            **({} if self.row.weather is None else {"weather": self.row.weather}),
+            **self.played,
         }
 
     def spend(self, kind: str, usage: Usage, micro: int | None) -> None:
@@ -186,6 +190,9 @@ def case_requested(
         dry_run=settings.dry_run,
         timeout_ms=settings.case_timeout_ms,
         budget_micro_usd=share,
+        on_tool_error=settings.on_tool_error,
+        weather=weather_of(settings, trial),
+        seed=seed_of(settings, case, trial),
     )
 
 

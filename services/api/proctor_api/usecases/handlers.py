@@ -12,6 +12,7 @@ import orjson
 
 from proctor_api.auth import Caller
 from proctor_api.errors import ApiError, bad_request, conflict, not_found, too_large
+from proctor_contracts.effects import HandlerEffect
 from proctor_contracts.endpoint import SecretRef
 from proctor_contracts.ids import new_id
 from proctor_contracts.schemas.common import FieldProblem, Listing, Meta
@@ -27,7 +28,17 @@ __all__ = ["Handlers"]
 
 TOGETHER_LIMIT = 256 * 1024
 _NOT_NULL = {"name": "name", "url": "url", "method": "method", "headers": "headers"}
-_CONTENT = ("name", "description", "url", "method", "headers", "body", "parameters_schema", "is_side_effect")
+_CONTENT = (
+    "name",
+    "description",
+    "url",
+    "method",
+    "headers",
+    "body",
+    "parameters_schema",
+    "is_side_effect",
+    "effect",
+)
 
 
 class Handlers:
@@ -111,6 +122,8 @@ class Handlers:
             raise bad_request(FieldProblem(path=field, message="cannot be null") for field in cleared)
         if "headers" in named:
             named["headers"] = _headers(named["headers"])
+        if "effect" in named:
+            named["effect"] = _effect(named["effect"])
         try:
             async with self._database.transaction() as unit:
                 await integration_of(unit, caller, integration_id, lock=True)
@@ -154,6 +167,7 @@ class Handlers:
             body=body.body,
             parameters_schema=body.parameters_schema,
             is_side_effect=body.is_side_effect,
+            effect=_effect(body.effect),
             created_at=now,
             updated_at=now,
         )
@@ -166,6 +180,10 @@ def _headers(headers: Mapping[str, str | SecretRef]) -> dict[str, Any]:
         name: value if isinstance(value, str) else value.model_dump(mode="json")
         for name, value in headers.items()
     }
+
+
+def _effect(effect: HandlerEffect | None) -> dict[str, Any] | None:
+    return None if effect is None else effect.model_dump(mode="json", by_alias=True)
 
 
 def _check(record: HandlerRecord) -> None:
@@ -220,6 +238,7 @@ def _view(record: HandlerRecord) -> HandlerView:
         body=record.body,
         parameters_schema=record.parameters_schema,
         is_side_effect=record.is_side_effect,
+        effect=None if record.effect is None else HandlerEffect.model_validate(record.effect),
         created_at=record.created_at,
         updated_at=record.updated_at,
     )

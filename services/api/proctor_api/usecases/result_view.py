@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor_api.pipeline.steps import Plan, merged
+from proctor_contracts.effects import Effect
 from proctor_contracts.enums import Priority, ResultStatus
 from proctor_contracts.results import AssertionResult, CaseError, Evaluation
 from proctor_contracts.schemas.runs import AttemptView, ResultView
@@ -49,6 +50,8 @@ def result_view(row: Mapping[Any, Any], phases: Phases, plan: Plan, *, include_a
         assertion_results=assertions,
         transcript=_transcript(executed),
         outcomes=executed.get("outcomes", {}),
+        effects=tuple(Effect.model_validate(effect) for effect in executed.get("effects", ())),
+        weather=row["weather"],
         duration=row["duration_ms"],
         duration_ms=row["duration_ms"],
         latency_ms=max(latencies, default=None),

@@ -5,17 +5,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
 from typing import Any
 from uuid import UUID
 
-from proctor_contracts.agents import AgentSnapshot, JudgeSettings
+from proctor_api.pipeline.trials import weather_of
+from proctor_contracts.agents import AgentSnapshot, HandlerSnapshot, JudgeSettings
 from proctor_contracts.cases import CaseSnapshot, effective_retry_policy
+from proctor_contracts.effects import HandlerEffect
 from proctor_contracts.endpoint import HttpEndpoint
 from proctor_contracts.enums import Priority, Provider, RetryPolicy, Runner
 from proctor_contracts.run_settings import RunSettings
 from proctor_contracts.schemas.common import FieldProblem, Warning_
 from proctor_contracts.schemas.runs import RunCreate
+from proctor_contracts.weather import parse_weather
 from proctor_store.repositories.cases import CaseRecord
+from proctor_store.repositories.handlers import HandlerRecord
 from proctor_store.repositories.integrations import IntegrationRecord
 
 __all__ = [
@@ -28,20 +33,20 @@ __all__ = [
     "quota_wait",
     "result_rows",
     "run_settings",
+    "runner_problems",
     "selection_problems",
 ]
 
 DEFAULT_THRESHOLD = 70
 DEFAULT_CASE_TIMEOUT_MS = 120_000
+GATEWAY_PROVIDERS = frozenset({Provider.ANTHROPIC, Provider.GROQ, Provider.OPENAI, Provider.REPLAY})
+"""Providers whose models can be given tools."""
 
 
 def not_available(body: RunCreate) -> list[FieldProblem]:
     """Name what a run asks for that does not work yet."""
     asked = {
-        "runner": body.runner is Runner.GATEWAY,
         "promptVersionId": body.prompt_version_id is not None,
-        "weather": bool(body.weather),
-        "onToolError": body.on_tool_error != "continue",
         "personaIds": bool(body.persona_ids) and not body.case_ids and body.case_filter is None,
     }
     return [
@@ -49,6 +54,27 @@ def not_available(body: RunCreate) -> list[FieldProblem]:
         for path, present in asked.items()
         if present
     ]
+
+
+def runner_problems(body: RunCreate, provider: Provider) -> list[FieldProblem]:
+    """Say what the run's runner cannot do: give this provider tools, or break tools that it never calls."""
+    found = []
+    if body.runner is Runner.GATEWAY and provider not in GATEWAY_PROVIDERS:
+        known = ", ".join(sorted(GATEWAY_PROVIDERS))
+        message = f"gateway gives a model the handlers as tools, which {provider} has no way to; use {known}"
+        found.append(FieldProblem(path="runner", message=message, code="runner_needs_model"))
+    if body.runner is Runner.SCRIPTED:
+        asked = {"weather": bool(body.weather), "onToolError": body.on_tool_error != "continue"}
+        found += [
+            FieldProblem(
+                path=path,
+                message="has no meaning with runner scripted, which calls no tools; use runner: gateway",
+                code="runner_calls_no_tools",
+            )
+            for path, present in asked.items()
+            if present
+        ]
+    return found
 
 
 def selection_problems(body: RunCreate) -> list[FieldProblem]:
@@ -81,11 +107,19 @@ def body_digest(body: RunCreate) -> str:
 
 
 def run_settings(
-    body: RunCreate, integration: IntegrationRecord, *, judge: JudgeSettings | None
+    body: RunCreate,
+    integration: IntegrationRecord,
+    *,
+    judge: JudgeSettings | None,
+    handlers: Sequence[HandlerRecord] = (),
 ) -> tuple[RunSettings, list[Warning_]]:
-    """Snapshot everything the run was started with, and warn of what it ignores."""
+    """Snapshot everything the run was started with, and warn of what it ignores or will lack.
+
+    `handlers` are those of the integration; only a run that calls them takes them along.
+    """
     endpoint = integration.endpoint
     provider = body.provider or Provider(integration.provider)
+    gateway = body.runner is Runner.GATEWAY
     override = body.agent_prompt_override
     agent = AgentSnapshot(
         integration_id=integration.id,
@@ -94,8 +128,9 @@ def run_settings(
         model=body.model or integration.model,
         prompt=integration.agent_prompt if override is None else override,
         endpoint=None if endpoint is None else HttpEndpoint.model_validate(endpoint),
+        handlers=tuple(map(_handler_snapshot, handlers)) if gateway else (),
     )
-    warnings = []
+    warnings = _tool_warnings(body, [handler.name for handler in handlers]) if gateway else []
     if body.persona_ids:
         warnings.append(
             Warning_(
@@ -116,8 +151,41 @@ def run_settings(
         gate=body.gate,
         pool=body.pool,
         case_timeout_ms=body.case_timeout_ms or DEFAULT_CASE_TIMEOUT_MS,
+        on_tool_error=body.on_tool_error,
+        weather=body.weather,
     )
     return settings, warnings
+
+
+def _handler_snapshot(record: HandlerRecord) -> HandlerSnapshot:
+    return HandlerSnapshot(
+        id=record.id,
+        name=record.name,
+        description=record.description,
+        url=record.url,
+        method=record.method,
+        headers=record.headers,
+        body=record.body,
+        parameters_schema=record.parameters_schema,
+        is_side_effect=record.is_side_effect,
+        effect=None if record.effect is None else HandlerEffect.model_validate(record.effect),
+    )
+
+
+def _tool_warnings(body: RunCreate, names: Sequence[str]) -> list[Warning_]:
+    if not names:
+        message = "the integration has no handlers, so there is no tool that the model could call"
+        return [Warning_(path="runner", message=message, code="no_handlers")]
+    known = ", ".join(sorted(names)[:20])
+    return [
+        Warning_(
+            path=f"weather.{place}",
+            message=f"strikes nothing: no handler is called {glob}; there are {known}",
+            code="no_such_handler",
+        )
+        for place, glob in enumerate(parse_weather(text).tool for text in body.weather)
+        if not any(fnmatchcase(name, glob) for name in names)
+    ]
 
 
 def case_snapshot(case: CaseRecord, *, score_threshold: int | None) -> CaseSnapshot:
@@ -182,11 +250,12 @@ def result_rows(
     ids: Sequence[UUID],
     place: int,
     count: int,
+    settings: RunSettings,
 ) -> list[dict[str, Any]]:
     """Lay out the waiting results of some of a run's cases: every case once, then every case again.
 
     `ids` holds one id for each result of the run in order, `count` is the run's number of cases, and `place`
-    that of the parcel's first case.
+    that of the parcel's first case. Each trial has its weather.
     """
     return [
         {
@@ -196,11 +265,13 @@ def result_rows(
             "case_id": case.id,
             "trial": trial + 1,
             "ordinal": ordinal,
+            "weather": weather,
             "status": "pending",
             "stage": "waiting",
             "history": [],
         }
         for trial in range(len(ids) // count)
+        for weather in (weather_of(settings, trial + 1),)
         for at, case in enumerate(parcel, place)
         for ordinal in (trial * count + at,)
     ]

@@ -70,6 +70,8 @@ def run_view(row: Mapping[Any, Any], *, now: datetime, case_ids: Sequence[UUID] 
         judge_policy=settings.judge_policy,
         concurrency=settings.concurrency or row["window"],
         pool=settings.pool,
+        on_tool_error=settings.on_tool_error,
+        weather=settings.weather,
         tags=tuple(row["tags"]),
         agent_id=row["agent_id"],
         prompt_version_id=row["prompt_version_id"],

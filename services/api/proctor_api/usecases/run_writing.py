@@ -13,6 +13,7 @@ from proctor_api.errors import ApiError, bad_request, not_found, payment_require
 from proctor_api.pipeline.budget import unknown_prices
 from proctor_api.pipeline.dispatch import DEFAULT_WINDOW
 from proctor_api.pipeline.settle import Settler
+from proctor_api.pipeline.trials import trials
 from proctor_contracts.cases import CaseSnapshot
 from proctor_contracts.enums import RunMode, RunStatus, Trigger
 from proctor_contracts.ids import new_id
@@ -30,6 +31,9 @@ __all__ = ["Draft", "ReadSnapshots", "RunWriter", "chosen_ids"]
 
 PARCEL = 500
 """Cases held in memory at once: a run of ten thousand must not cost ten thousand cases of memory."""
+
+MOST_RESULTS = 200_000
+"""Results of one run: cases times repeats times weathers."""
 
 ReadSnapshots = Callable[[Sequence[UUID]], Awaitable[Sequence[tuple[CaseSnapshot, str]]]]
 """Reads some cases of a run, in their order, each with its search text."""
@@ -85,13 +89,17 @@ class RunWriter:
         """Write the run with its cases and waiting results, and let its first window out.
 
         Raises:
-            ApiError: 400 when its budget cannot be enforced, 404 when its integration is gone.
+            ApiError: 400 when its budget cannot be enforced or it would have too many results, 404 when its
+                integration is gone.
         """
         warnings = [*draft.warnings, *await self._budget_warnings(draft)]
-        count, repeats = len(draft.case_ids), draft.settings.repeats
-        row = self._row(caller, draft, total=count * repeats, warnings=warnings)
+        count = len(draft.case_ids)
+        total = count * trials(draft.settings)
+        if total > MOST_RESULTS:
+            raise bad_request([_too_many(draft.settings, total)], code="too_many_results")
+        row = self._row(caller, draft, total=total, warnings=warnings)
         # Ids grow with the order of the results, which pages of results rely on.
-        ids = [new_id() for _ in range(count * repeats)]
+        ids = [new_id() for _ in range(total)]
         try:
             with conflicts({}):
                 await runs.insert_run(unit, row)
@@ -103,7 +111,15 @@ class RunWriter:
             await runs.insert_cases(
                 unit,
                 case_rows(row["id"], parcel),
-                result_rows(row["id"], caller.account_id, snapshots, ids=ids, place=place, count=count),
+                result_rows(
+                    row["id"],
+                    caller.account_id,
+                    snapshots,
+                    ids=ids,
+                    place=place,
+                    count=count,
+                    settings=draft.settings,
+                ),
             )
             place += len(parcel)
         held = await self._settler.lock(unit, [row["id"]])
@@ -157,6 +173,14 @@ class RunWriter:
         cure = f"{message}; add the price to the price table, or say budgetMode: best_effort"
         problem = FieldProblem(path="budgetMode", message=cure, code="price_unknown")
         raise bad_request([problem], code="price_unknown")
+
+
+def _too_many(settings: RunSettings, total: int) -> FieldProblem:
+    return FieldProblem(
+        path="weather" if settings.weather else "repeats",
+        message=f"cases, repeats and weathers make {total:,} results; a run has at most {MOST_RESULTS:,}",
+        code="too_many_results",
+    )
 
 
 async def chosen_ids(unit: Unit, caller: Caller, body: RunCreate) -> Sequence[UUID]:

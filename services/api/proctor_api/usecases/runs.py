@@ -11,17 +11,24 @@ from proctor_api.errors import bad_request, conflict, not_found
 from proctor_api.pipeline.settle import Settler
 from proctor_contracts.agents import JudgeSettings
 from proctor_contracts.cases import CaseSnapshot
-from proctor_contracts.enums import ResultStatus, RunStatus, Trigger
+from proctor_contracts.enums import Provider, ResultStatus, Runner, RunStatus, Trigger
 from proctor_contracts.messages import RunCancelled
 from proctor_contracts.run_settings import RunSettings
 from proctor_contracts.schemas.common import FieldProblem, Listing, Meta
 from proctor_contracts.schemas.runs import Rerun, RunCreate, RunView
 from proctor_llm.prices import Prices
 from proctor_store.paging import Page, write_cursor
-from proctor_store.repositories import cases, integrations, outbox, pipeline, runs
+from proctor_store.repositories import cases, handlers, integrations, outbox, pipeline, runs
 from proctor_store.session import Database, Unit
 
-from .run_plan import body_digest, case_snapshot, not_available, run_settings, selection_problems
+from .run_plan import (
+    body_digest,
+    case_snapshot,
+    not_available,
+    run_settings,
+    runner_problems,
+    selection_problems,
+)
 from .run_view import MICRO_PER_CENT, run_view
 from .run_writing import Draft, RunWriter, chosen_ids
 
@@ -89,7 +96,13 @@ class Runs:
             integration = await integrations.get(unit, caller.account_id, body.integration_id)
             if integration is None:
                 raise not_found("integration")
-            settings, warnings = run_settings(body, integration, judge=self._judge)
+            if faults := runner_problems(body, body.provider or Provider(integration.provider)):
+                raise bad_request(faults, code=faults[0].code or "invalid")
+            tools = (
+                await handlers.of_integration(unit, integration.id) if body.runner is Runner.GATEWAY else ()
+            )
+            # Oldest first, as they were written down: models read the order of tools as a preference.
+            settings, warnings = run_settings(body, integration, judge=self._judge, handlers=tools[::-1])
 
             async def read(ids: Sequence[UUID]) -> Sequence[tuple[CaseSnapshot, str]]:
                 found = await cases.by_ids(unit, caller.account_id, body.integration_id, ids)

@@ -112,6 +112,7 @@ def upgrade() -> None:
         sa.Column("body", sa.Text(), nullable=True),
         sa.Column("parameters_schema", sa.Text(), nullable=True),
         sa.Column("is_side_effect", sa.Boolean(), nullable=True),
+        sa.Column("effect", sa.Text(), nullable=True),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(
@@ -286,6 +287,7 @@ def upgrade() -> None:
         sa.Column("case_id", sa.Uuid(), nullable=False),
         sa.Column("trial", sa.Integer(), nullable=False),
         sa.Column("ordinal", sa.Integer(), nullable=False),
+        sa.Column("weather", sa.String(length=300), nullable=True),
         sa.Column("status", sa.String(length=16), nullable=False),
         sa.Column("stage", sa.String(length=16), nullable=False),
         sa.Column("attempt", sa.Integer(), nullable=False),
