@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from proctor_contracts.effects import Action, Effect
 from proctor_contracts.enums import (
     Blame,
     Priority,
@@ -21,7 +22,7 @@ from proctor_contracts.gate import GateDecision, GateOutcome, GateReason
 from proctor_contracts.results import AssertionResult, CaseError, Verdict, Where
 from proctor_contracts.schemas.runs import AttemptView, ResultView, RunDocument, RunProgress, RunView
 from proctor_contracts.summary import GroupSummary, RunSummary
-from proctor_contracts.transcript import TranscriptEntry, Usage
+from proctor_contracts.transcript import ToolCallRecord, TranscriptEntry, Usage
 
 START = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -133,3 +134,38 @@ def mixed() -> RunDocument:
     return document(
         result(6), failed, errored, flaky, never, summary=summary, gate_decision=gate, retries_on_failure=1
     )
+
+
+def tooled() -> RunDocument:
+    """A dry gateway run under two weathers: a double refund, and a bot that did not cope with a timeout."""
+    calls = (
+        ToolCallRecord(name="lookup_invoices", args={}, result=[{"id": "INV-2042"}], duration_ms=20),
+        ToolCallRecord(name="create_refund_ticket", args={"invoice": "INV-2042"}, dry_run=True,
+                       result={"dryRun": True, "id": "dry-refund_ticket-1"}),
+        ToolCallRecord(name="create_refund_ticket", args_raw="{not json", error="invalid_arguments"),
+    )  # fmt: skip
+    effects = tuple(
+        Effect(
+            entity="refund_ticket", action=Action.CREATE, key=f"dry-refund_ticket-{number}",
+            data={"invoice": "INV-2042"}, tool="create_refund_ticket", turn=1, call=1 + number,
+            failed=number == 3,
+        )
+        for number in (1, 2, 3)
+    )  # fmt: skip
+    spoken = said("Повертаю кошти.").model_copy(update={"tool_calls": calls})
+    double = result(
+        1, ResultStatus.FAILED, weather="ok", trial=1, effects=effects,
+        transcript=(said("З мене двічі зняли гроші", Role.TESTER), spoken),
+        assertion_results=(
+            check(kind="state", code="count", message="2 writes of refund_ticket", expected="1", seen="2"),
+        ),
+    )  # fmt: skip
+    lost = result(
+        1, ResultStatus.FAILED, weather="timeout@1", trial=2, effects=(),
+        assertion_results=(check(kind="state", code="count", message="no write of refund_ticket"),),
+    )  # fmt: skip
+    fine = [result(2, weather=weather, trial=trial) for trial, weather in ((1, "ok"), (2, "timeout@1"))]
+    return document(
+        double, lost, *fine, runner=Runner.GATEWAY, provider=Provider.OPENAI, model="m",
+        weather=("ok", "timeout@1"),
+    )  # fmt: skip

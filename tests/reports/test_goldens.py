@@ -14,7 +14,7 @@ from proctor_reports.junit import render_junit
 from proctor_reports.markdown import render_markdown
 from proctor_reports.spreadsheet import render_csv
 from proctor_reports.terminal import render_terminal
-from tests.reports.documents import mixed, uid
+from tests.reports.documents import mixed, tooled, uid
 
 GOLDENS = Path(__file__).parent.parent / "data" / "reports"
 REWRITE = "PROCTOR_REWRITE_GOLDENS"
@@ -73,9 +73,26 @@ RENDERERS: dict[str, Callable[[RunDocument], str]] = {
 }
 
 
+TOOLED: dict[str, Callable[[RunDocument], str]] = {
+    "tools-terminal.txt": render_terminal,
+    "tools-terminal-narrow.txt": lambda document: render_terminal(document, width=60),
+    "tools-junit.xml": render_junit,
+    "tools-comment.md": render_markdown,
+    "tools-results.csv": render_csv,
+}
+
+
 @pytest.mark.parametrize("name", RENDERERS)
 def test_a_run_with_everything_in_it_renders_as_the_golden_file(name: str) -> None:
-    rendered = RENDERERS[name](mixed())
+    is_golden(name, RENDERERS[name](mixed()))
+
+
+@pytest.mark.parametrize("name", TOOLED)
+def test_a_run_that_called_tools_renders_as_the_golden_file(name: str) -> None:
+    is_golden(name, TOOLED[name](tooled()))
+
+
+def is_golden(name: str, rendered: str) -> None:
     golden = GOLDENS / name
     if os.environ.get(REWRITE):
         golden.write_text(rendered, encoding="utf-8", newline="")

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor_contracts.enums import Blame, ResultStatus
+from proctor_contracts.effects import Action, Effect
+from proctor_contracts.enums import Blame, ResultStatus, Runner
 from proctor_contracts.results import CaseError
 from proctor_contracts.schemas.runs import RunDocument
+from proctor_contracts.transcript import ToolCallRecord
 from proctor_reports.junit import render_junit
 from proctor_reports.markdown import code, fence, render_markdown
 from proctor_reports.spreadsheet import guarded, render_csv, unguarded
@@ -27,16 +29,24 @@ NAME = "Бот «не» пише <Рамосу> & Ко"
 
 
 def hostile(text: str, *, name: str = NAME) -> RunDocument:
+    call = ToolCallRecord(name=text, args={text: text}, args_raw=text, result=[text], error=text)
+    effect = Effect(
+        entity=text, action=Action.CREATE, key=text, data={text: [text]}, tool=text, turn=1, call=1
+    )
     failed = result(
         1,
         ResultStatus.FAILED,
         case_name=name,
         category=text[:60],
-        transcript=(said(text),),
-        assertion_results=(check(message=text, expected=text, seen=text, notes=(text,)),),
+        transcript=(said(text).model_copy(update={"tool_calls": (call,)}),),
+        assertion_results=(check(kind="state", message=text, expected=text, seen=text, notes=(text,)),),
+        effects=(effect,),
+        weather=text,
     )
     errored = result(2, ResultStatus.ERROR, error=CaseError(code="x", message=text, blame=Blame.PROVIDER))
-    return document(failed, errored, result(3), integration_name=text[:100])
+    return document(
+        failed, errored, result(3), integration_name=text[:100], runner=Runner.GATEWAY, weather=(text, "ok")
+    )
 
 
 def test_junit_with_forbidden_characters_parses_strictly_and_shows_that_they_were_replaced() -> None:
@@ -46,7 +56,7 @@ def test_junit_with_forbidden_characters_parses_strictly_and_shows_that_they_wer
     assert root.attrib["tests"] == "3"
     assert (root.attrib["failures"], root.attrib["errors"], root.attrib["skipped"]) == ("1", "1", "0")
     names = [case.attrib["name"] for case in root.iter("testcase")]
-    assert f"RM-1 · {NAME}" in names
+    assert any(name.startswith(f"RM-1 · {NAME} [") for name in names)
     failure = root.find(".//failure")
     assert failure is not None
     assert failure.text is not None

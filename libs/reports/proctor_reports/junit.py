@@ -7,10 +7,10 @@ from typing import assert_never
 
 from proctor_contracts.enums import ResultStatus
 from proctor_contracts.schemas.runs import ResultView, RunDocument
-from proctor_contracts.transcript import TranscriptEntry
 
 from .reading import Finding, broken_checks, finding, label
 from .text import storable
+from .tools import conversation, ledger, runner_text
 
 __all__ = ["render_junit"]
 
@@ -50,7 +50,10 @@ def _suite(document: RunDocument, category: str, results: Sequence[ResultView]) 
     yield f"  <testsuite{_attributes(name=category, **_counts(results), timestamp=stamp)}>"
     yield "    <properties>"
     gate = run.gate_decision.outcome.value if run.gate_decision else "none"
-    for name, value in (("run", str(run.id)), ("provider", run.provider.value), ("gate", gate)):
+    facts = [("run", str(run.id)), ("provider", run.provider.value), ("gate", gate)]
+    if (runner := runner_text(document)) is not None:
+        facts.append(("runner", runner))
+    for name, value in facts:
         yield f"      <property{_attributes(name=name, value=value)}/>"
     yield "    </properties>"
     for result in results:
@@ -82,13 +85,13 @@ def _children(result: ResultView) -> Iterator[str]:
             message = f"{findings[0].check}: {findings[0].problem}" if findings else "failed"
             kind = broken[0].kind if broken else "failed"
             yield _element("failure", _explained(findings), message=message, type=kind)
-            yield _element("system-out", _conversation(result.transcript))
+            yield _element("system-out", _conversation(result))
         case ResultStatus.ERROR:
             code = result.error.code if result.error else "unknown"
             text = f"{result.error.message}\nblame: {result.error.blame.value}" if result.error else "unknown"
             body = "\n\n".join(part for part in (text, _explained(findings)) if part)
             yield _element("error", body, message=f"{code}: {text}", type=code)
-            yield _element("system-out", _conversation(result.transcript))
+            yield _element("system-out", _conversation(result))
         case ResultStatus.CANCELLED | ResultStatus.PENDING | ResultStatus.RUNNING:
             yield _element(
                 "skipped", "", message=f"{result.status.value}: the run ended before this case did"
@@ -109,12 +112,10 @@ def _explained(findings: Sequence[Finding]) -> str:
     return "\n\n".join(blocks)
 
 
-def _conversation(transcript: Sequence[TranscriptEntry]) -> str:
-    lines = []
-    for entry in transcript:
-        lines.append(f"{entry.role.value}: {entry.content}")
-        lines += [f"  calls {call.name}({call.args_raw or call.args or ''})" for call in entry.tool_calls]
-    text = "\n".join(lines)
+def _conversation(result: ResultView) -> str:
+    text = conversation(result.transcript)
+    if result.effects:
+        text = "\n".join([text, "", "written:", *(f"  {line}" for line in ledger(result.effects))])
     return text if len(text) <= _TRANSCRIPT_CHARS else text[:_TRANSCRIPT_CHARS] + "\n… (cut)"
 
 

@@ -17,11 +17,13 @@ from proctor_contracts.summary import GroupSummary, RunSummary
 
 from .reading import broken_checks, by_status, finding, label, money, percent, score_text, seconds
 from .text import one_line, visible
+from .tools import conversation, ledger, runner_text, shows_ledger, weather_counts
 
 __all__ = ["code", "fence", "render_markdown"]
 
 _MOST_CASES = 30
 _MOST_TRANSCRIPTS = 10
+_MANY_WRITES = 10
 _TRANSCRIPT_CHARS = 3_000
 _LONGEST = 60_000  # GitHub refuses a comment over 65,536 characters
 _HEADLINES = {
@@ -88,6 +90,7 @@ class _Comment:
         if run.summary:
             yield ""
             yield from self.numbers(run.summary)
+        yield from self.tools()
         yield from self.changes()
         failed = by_status(self.document, ResultStatus.FAILED)
         newly = [result for result in failed if result.case_id in self.broken]
@@ -121,6 +124,13 @@ class _Comment:
         yield f"| {' | '.join(cells)} |"
         yield f"|{' --- |' * len(cells)}"
         yield f"| {' | '.join(cells.values())} |"
+
+    def tools(self) -> Iterator[str]:
+        if (runner := runner_text(self.document)) is not None:
+            yield ""
+            yield f"Runner: {runner}."
+        if counts := weather_counts(self.document):
+            yield f"Weather: {', '.join(code(str(count)) for count in counts)}."
 
     def changes(self) -> Iterator[str]:
         if self.diff is None:
@@ -161,6 +171,9 @@ class _Comment:
             for name, text in (("expected", found.expected), ("seen", found.seen), ("where", found.where)):
                 if text:
                     yield f"    - {name} {code(text)}"
+        if shows_ledger(result):
+            yield "  - written"
+            yield from (f"    - {code(line)}" for line in ledger(result.effects)[:_MANY_WRITES])
 
     def flaky(self) -> Iterator[str]:
         results = [result for result in self.document.results if result.flaky]
@@ -186,7 +199,7 @@ class _Comment:
 
     def transcripts(self, results: Sequence[ResultView]) -> Iterator[str]:
         for result in results[:_MOST_TRANSCRIPTS]:
-            text = "\n".join(f"{entry.role.value}: {entry.content}" for entry in result.transcript)
+            text = conversation(result.transcript)
             if not text:
                 continue
             if len(text) > _TRANSCRIPT_CHARS:

@@ -38,9 +38,12 @@ class Finding:
 
 
 def label(result: ResultView, *, trials: bool) -> str:
-    """Name a result: its reference and name, and the trial where a run has several."""
+    """Name a result: its reference and name, the trial where a run has several, and its weather."""
     name = f"{result.case_ref} · {result.case_name}" if result.case_ref else result.case_name
-    return f"{name} [trial {result.trial}]" if trials else name
+    facts = [f"trial {result.trial}"] if trials else []
+    if result.weather is not None:
+        facts.append(result.weather)
+    return f"{name} [{', '.join(facts)}]" if facts else name
 
 
 def by_status(document: RunDocument, *statuses: ResultStatus) -> tuple[ResultView, ...]:

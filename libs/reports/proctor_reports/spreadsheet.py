@@ -17,6 +17,7 @@ from proctor_contracts.schemas.runs import ResultView, RunDocument
 
 from .reading import first_failure
 from .text import storable
+from .tools import ledger
 
 __all__ = ["COLUMNS", "guarded", "render_csv", "unguarded"]
 
@@ -25,6 +26,7 @@ COLUMNS = (
     "run", "ref", "name", "category", "priority", "critical", "tags", "trial", "status", "score", "threshold",
     "attempts", "flaky", "firstAttempt", "latencyMs", "durationMs", "costCents", "errorCode", "blame",
     "error", "failedCheck", "problem", "expected", "seen",
+    "weather", "toolCalls", "writes",
 )  # fmt: skip
 _FORMULA_STARTS = frozenset("=+-@")
 # What a spreadsheet skips before it decides that a cell is a formula: white space and what cannot be seen.
@@ -86,6 +88,9 @@ def _row(document: RunDocument, result: ResultView) -> Iterator[str | int | floa
     yield found.problem if found else ""
     yield (found.expected or "") if found else ""
     yield (found.seen or "") if found else ""
+    yield result.weather or ""
+    yield " ".join(call.name for entry in result.transcript for call in entry.tool_calls)
+    yield "\n".join(ledger(result.effects)) if result.effects else ""
 
 
 def _flag(value: bool) -> str:  # noqa: FBT001 - it is the value being written

@@ -23,12 +23,14 @@ from .reading import (
     seconds,
 )  # fmt: skip
 from .text import cells, clip, one_line, pad, wrap
+from .tools import ledger, runner_text, shows_ledger, weather_counts
 
 __all__ = ["render_terminal"]
 
 _NARROWEST = 40
 _CATEGORY_WIDTH = 40
 _MANY_FINDINGS = 5
+_MANY_WRITES = 10
 _GATE_WORDS = {
     GateOutcome.PASSED: ("gate passed", "green"),
     GateOutcome.FAILED: ("gate failed", "red"),
@@ -96,8 +98,19 @@ class _Report:
             yield from self.explain(finding(check, result.transcript))
         if len(checks) > _MANY_FINDINGS:
             yield f"    … and {len(checks) - _MANY_FINDINGS} more broken checks"
+        yield from self.written(result)
         if not checks and (found := first_failure(result)):
             yield f"    in an earlier attempt, {one_line(found.check)}: {one_line(found.problem)}"
+
+    def written(self, result: ResultView) -> Iterator[str]:
+        if not shows_ledger(result):
+            return
+        lines = ledger(result.effects)
+        yield from self.field("ledger", lines[0])
+        for line in lines[1:_MANY_WRITES]:
+            yield from self.field("", line)
+        if len(lines) > _MANY_WRITES:
+            yield from self.field("", f"… and {len(lines) - _MANY_WRITES} more writes")
 
     def errored(self, result: ResultView) -> Iterator[str]:
         code = result.error.code if result.error else "unknown"
@@ -108,6 +121,7 @@ class _Report:
                 yield f"    {line}"
         for check in broken_checks(result.assertion_results)[:_MANY_FINDINGS]:
             yield from self.explain(finding(check, result.transcript))
+        yield from self.written(result)
 
     def flaky(self, results: list[ResultView]) -> Iterator[str]:
         yield self.paint.bold("Flaky: the same case passed and failed")
@@ -127,6 +141,7 @@ class _Report:
             return
         yield self.counts(summary)
         yield from self.rates(summary)
+        yield from self.tools()
         if summary.by_category:
             yield from self.categories(summary.by_category)
 
@@ -168,6 +183,13 @@ class _Report:
             yield _line("errors", codes)
         if summary.needs_review:
             yield _line("review", f"{summary.needs_review} results need a person's look")
+
+    def tools(self) -> Iterator[str]:
+        if (runner := runner_text(self.document)) is not None:
+            yield _line("runner", runner)
+        text = one_line(" · ".join(map(str, weather_counts(self.document))), 2_000)
+        for number, part in enumerate(wrap(text, self.width - 11)):
+            yield _line("weather" if number == 0 else "", part)
 
     def categories(self, groups: dict[str, GroupSummary]) -> Iterator[str]:
         names = {name: clip(one_line(name, 64), _CATEGORY_WIDTH) for name in groups}
