@@ -5,10 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AliasChoices, Field, model_validator
+from pydantic import Field, model_validator
 
-from .base import Json, SafeText, Strict
+from .assertion_base import AssertionBase, Flags, Needle, Pattern, ScopedBase
+from .base import Json, SafeText
 from .enums import Scope
+from .tool_assertions import Precedes, Recovery, State, ToolArgs, ToolCall, ToolPolicy, ToolSequence
 
 __all__ = [
     "Assertion",
@@ -27,31 +29,15 @@ __all__ = [
     "NoPromptLeak",
     "NotContains",
     "Outcome",
+    "Precedes",
+    "Recovery",
     "Regex",
+    "State",
+    "ToolArgs",
     "ToolCall",
+    "ToolPolicy",
+    "ToolSequence",
 ]
-
-Weight = Annotated[int, Field(ge=1, le=10_000)]
-Needle = Annotated[SafeText, Field(min_length=1, max_length=10_000)]
-Pattern = Annotated[SafeText, Field(min_length=1, max_length=2_000)]
-Flags = Annotated[str, Field(max_length=8)]
-
-
-class AssertionBase(Strict):
-    """What every assertion has: a label, a weight in the score, and whether it alone fails the case."""
-
-    judged: ClassVar[bool] = False
-    needs_tools: ClassVar[bool] = False
-
-    ref: Annotated[SafeText, Field(max_length=128)] | None = None
-    weight: Weight = 1
-    required: bool = False
-
-
-class ScopedBase(AssertionBase):
-    """An assertion that reads agent messages."""
-
-    scope: Scope = Scope.ANY
 
 
 class Regex(ScopedBase):
@@ -113,33 +99,6 @@ class Lang(ScopedBase):
     ignore: Annotated[tuple[Needle, ...], Field(max_length=200)] = ()
     ignore_quotes: bool = False
     homoglyphs: Literal["report", "fail"] = "report"
-
-
-class ToolCall(AssertionBase):
-    """How often the agent called a tool, counting only calls whose arguments match."""
-
-    needs_tools: ClassVar[bool] = True
-
-    kind: Literal["tool_call"] = "tool_call"
-    tool_name: Annotated[
-        SafeText,
-        Field(min_length=1, max_length=256, validation_alias=AliasChoices("toolName", "name", "tool_name")),
-    ]
-    args_regex: Pattern | dict[Annotated[str, Field(min_length=1, max_length=256)], Pattern] | None = None
-    args_flags: Flags = ""
-    min_occurrence: Annotated[int, Field(ge=0, le=10_000)] | None = None
-    max_occurrence: Annotated[int, Field(ge=0, le=10_000)] | None = None
-    must_not_match: bool = False
-
-    @model_validator(mode="after")
-    def _bounds(self) -> Self:
-        low = 1 if self.min_occurrence is None else self.min_occurrence
-        if self.max_occurrence is not None and low > self.max_occurrence:
-            raise ValueError(
-                f"minOccurrence ({low}) is above maxOccurrence ({self.max_occurrence}), so no number of "
-                "calls can pass; lower minOccurrence (its default is 1) or raise maxOccurrence"
-            )
-        return self
 
 
 class Outcome(AssertionBase):
@@ -238,6 +197,12 @@ Assertion = Annotated[
     | ContainsAny
     | Lang
     | ToolCall
+    | ToolArgs
+    | ToolSequence
+    | ToolPolicy
+    | Precedes
+    | State
+    | Recovery
     | Outcome
     | Latency
     | Cost

@@ -7,7 +7,9 @@ import math
 
 from proctor_contracts.base import Json
 
-__all__ = ["ABSENT", "canonical_json", "js_number", "value_at"]
+from .text import nfc
+
+__all__ = ["ABSENT", "canonical_json", "js_number", "same_json", "value_at"]
 
 ABSENT = object()
 """What a path leads to when there is nothing there; JSON null is None."""
@@ -60,6 +62,23 @@ def canonical_json(value: Json, *, sort_keys: bool = False) -> str:
             return "[" + ",".join(canonical_json(item, sort_keys=sort_keys) for item in value) + "]"
         case _:
             return json.dumps(str(value), ensure_ascii=False)
+
+
+def same_json(value: Json, other: Json) -> bool:
+    """Compare JSON values: texts in NFC, true never equal to 1, 1 equal to 1.0."""
+    match value, other:
+        case (bool(), _) | (_, bool()):
+            return value is other
+        case str(), str():
+            return nfc(value) == nfc(other)
+        case dict(), dict():
+            return value.keys() == other.keys() and all(
+                same_json(item, other[key]) for key, item in value.items()
+            )
+        case ((list() | tuple()), (list() | tuple())):
+            return len(value) == len(other) and all(map(same_json, value, other))
+        case _:
+            return bool(value == other)
 
 
 def value_at(value: Json, path: str) -> Json:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from proctor_contracts.base import Json
+from proctor_contracts.effects import Effect
 from proctor_contracts.transcript import Usage
 
 __all__ = [
@@ -82,7 +83,8 @@ class GradingContext:
 
     `tools_captured` says whether loop and adapter together record tool calls; when false,
     `tools_missing_reason` is `no_tool_capture` or `tools_not_reported`. `cost_micro_usd` is the agent's calls
-    alone, None when a price is unknown; `usage` likewise, None when the agent reports no tokens.
+    alone, None when a price is unknown; `usage` likewise, None when the agent reports no tokens. `effects` is
+    the ledger of writes in order, None when the run keeps none.
     """
 
     regex: RegexEngine
@@ -93,3 +95,4 @@ class GradingContext:
     cost_micro_usd: int | None = None
     usage: Usage | None = None
     languages: LanguageDetector | None = None
+    effects: Sequence[Effect] | None = None

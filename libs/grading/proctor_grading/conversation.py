@@ -12,7 +12,7 @@ from proctor_contracts.transcript import ToolCallRecord, TranscriptEntry
 
 from .text import fold
 
-__all__ = ["FORBIDDEN_SCOPE_NAMES", "SCOPE_NAMES", "Call", "Conversation", "Message"]
+__all__ = ["FORBIDDEN_SCOPE_NAMES", "SCOPE_NAMES", "Asked", "Call", "Conversation", "Happened", "Message"]
 
 SCOPE_NAMES = {
     Scope.ANY: "any agent message",
@@ -24,6 +24,9 @@ FORBIDDEN_SCOPE_NAMES = SCOPE_NAMES | {Scope.ALL: SCOPE_NAMES[Scope.ANY]}
 """The same for checks that something is absent, which always read every message."""
 
 TRUNCATED = "truncated_tool_call"
+WANTS_TOOLS = "tool_use"
+"""The `finish` of a model's reply that asks for tools: its words come before the calls, and none of these
+knows another's result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,17 @@ class Call:
 
     entry: int
     record: ToolCallRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A user's message, with its index in the transcript."""
+
+    entry: int
+    text: str
+
+
+Happened = Message | Call | Asked
 
 
 class Conversation:
@@ -72,6 +86,38 @@ class Conversation:
             for record in entry.tool_calls
             if not (record.error or "").startswith(TRUNCATED)
         )
+
+    @cached_property
+    def happened(self) -> tuple[Happened, ...]:
+        """Everything said and called, in order.
+
+        A model's words that introduce its calls come before them; a reply that reports the calls made for it
+        comes after them.
+        """
+        order: list[Happened] = []
+        said = {message.entry: message for message in self.said}
+        for index, entry in enumerate(self.entries):
+            if entry.role is Role.TESTER:
+                order.append(Asked(index, entry.content))
+            message = said.get(index)
+            introduces = message is not None and entry.finish == WANTS_TOOLS
+            if message is not None and introduces:
+                order.append(message)
+            order.extend(self._calls_of.get(index, ()))
+            if message is not None and not introduces:
+                order.append(message)
+        return tuple(order)
+
+    @cached_property
+    def _calls_of(self) -> dict[int, list[Call]]:
+        calls: dict[int, list[Call]] = {}
+        for call in self.calls:
+            calls.setdefault(call.entry, []).append(call)
+        return calls
+
+    def side_by_side(self, one: Call, other: Call) -> bool:
+        """Whether two calls were asked for in one reply of the model, neither knowing the other's result."""
+        return one.entry == other.entry and self.entries[one.entry].finish == WANTS_TOOLS
 
     @property
     def silent(self) -> bool:

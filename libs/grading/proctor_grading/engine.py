@@ -20,8 +20,14 @@ from proctor_contracts.assertions import (
     NoPromptLeak,
     NotContains,
     Outcome,
+    Precedes,
+    Recovery,
     Regex,
+    State,
+    ToolArgs,
     ToolCall,
+    ToolPolicy,
+    ToolSequence,
 )
 from proctor_contracts.cases import CaseBudget
 from proctor_contracts.results import AssertionResult, Verdict
@@ -30,9 +36,14 @@ from proctor_contracts.transcript import TranscriptEntry
 from .context import GradingContext
 from .conversation import Conversation
 from .findings import Finding, unresolved
+from .ledger import check_state
 from .measures import budget_findings, check_cost, check_latency, check_outcome
+from .order import check_precedes
+from .policy import check_tool_policy
 from .regex import PatientRegex
+from .sequences import check_tool_sequence
 from .texts import check_contains, check_contains_all, check_contains_any, check_not_contains, check_regex
+from .tool_args import check_tool_args
 from .tools import check_tool_call
 
 __all__ = ["GradingContext", "budget_results", "grade", "graded"]
@@ -109,6 +120,20 @@ def _check(assertion: Assertion, conversation: Conversation, context: GradingCon
             return check_lang(assertion, conversation, context)
         case ToolCall():
             return check_tool_call(assertion, conversation, context)
+        case ToolArgs():
+            return check_tool_args(assertion, conversation, context)
+        case ToolSequence():
+            return check_tool_sequence(assertion, conversation, context)
+        case ToolPolicy():
+            return check_tool_policy(assertion, conversation, context)
+        case Precedes():
+            return check_precedes(assertion, conversation, context)
+        case State():
+            return check_state(assertion, conversation, context)
+        case Recovery():
+            from .recovery import check_recovery  # noqa: PLC0415 - its patterns take time to build
+
+            return check_recovery(assertion, conversation, context)
         case Outcome():
             return check_outcome(assertion, context)
         case Latency():

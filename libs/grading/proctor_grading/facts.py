@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import assert_never
@@ -17,7 +17,7 @@ from .extraction import Fact, FactKind, facts_in, plain_number
 from .findings import Finding, failed, no_agent_message, not_applicable, passed
 from .text import excerpt, quoted
 
-__all__ = ["check_grounded_facts"]
+__all__ = ["check_grounded_facts", "ungrounded"]
 
 _PHONE_DIGITS = 9
 _SHOWN = 8
@@ -29,13 +29,9 @@ def check_grounded_facts(check: GroundedFacts, conversation: Conversation) -> Fi
     messages = conversation.messages(check.scope)
     if not messages:
         return no_agent_message(expected)
-    stated = [(message, fact) for message in messages for fact in facts_in(message.text)]
+    stated, loose = ungrounded(messages, conversation, given=check.facts)
     if not stated:
         return not_applicable("no_facts", "the answers state no number, date, link or id")
-    evidence = _Evidence()
-    for text in _sources(check, conversation):
-        evidence.add(text)
-    loose = [(message, fact) for message, fact in stated if not evidence.supports(fact)]
     share = Fraction(len(stated) - len(loose), len(stated))
     if share >= Fraction(str(check.threshold)):
         return passed(score=float(share), details=_details(stated, loose))
@@ -52,12 +48,25 @@ def check_grounded_facts(check: GroundedFacts, conversation: Conversation) -> Fi
     )
 
 
+def ungrounded(
+    messages: Sequence[Message], conversation: Conversation, *, given: Sequence[str] = ()
+) -> tuple[list[tuple[Message, Fact]], list[tuple[Message, Fact]]]:
+    """Return the facts that messages state, and those of them that the agent was never told."""
+    stated = [(message, fact) for message in messages for fact in facts_in(message.text)]
+    if not stated:
+        return [], []
+    evidence = _Evidence()
+    for text in _sources(given, conversation):
+        evidence.add(text)
+    return stated, [(message, fact) for message, fact in stated if not evidence.supports(fact)]
+
+
 def _details(stated: list[tuple[Message, Fact]], loose: list[tuple[Message, Fact]]) -> dict[str, Json]:
     return {"facts": len(stated), "ungrounded": [excerpt(fact.text, limit=80) for _, fact in loose[:50]]}
 
 
-def _sources(check: GroundedFacts, conversation: Conversation) -> Iterator[str]:
-    yield from check.facts
+def _sources(given: Sequence[str], conversation: Conversation) -> Iterator[str]:
+    yield from given
     for entry in conversation.entries:
         if entry.role is Role.TESTER or (entry.role is Role.AGENT and not entry.graded):
             yield entry.content

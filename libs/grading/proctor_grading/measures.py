@@ -8,16 +8,14 @@ from decimal import Decimal
 from typing import assert_never
 
 from proctor_contracts.assertions import Cost, Latency, LatencyMetric, Outcome
-from proctor_contracts.base import Json
 from proctor_contracts.cases import CaseBudget
 
-from .canonical import ABSENT, canonical_json, value_at
+from .calls import without_capture
+from .canonical import ABSENT, canonical_json, same_json, value_at
 from .context import GradingContext
 from .conversation import Conversation
 from .findings import Finding, failed, no_agent_message, passed, unresolved
 from .statistics import percentile
-from .text import nfc
-from .tools import without_capture
 
 __all__ = ["budget_findings", "check_cost", "check_latency", "check_outcome", "micro_usd"]
 
@@ -42,7 +40,7 @@ def check_outcome(check: Outcome, context: GradingContext) -> Finding:
             expected=expected,
             seen=canonical_json(dict(context.outcomes)),
         )
-    if any(_same(value, other) for other in allowed):
+    if any(same_json(value, other) for other in allowed):
         return passed()
     return failed(
         "outcome_differs",
@@ -194,10 +192,3 @@ def _measure(metric: LatencyMetric, times: Sequence[int]) -> int | None:
             return percentile(times, 95)
         case _:
             assert_never(metric)
-
-
-def _same(value: Json, other: Json) -> bool:
-    """Compare JSON values: texts in NFC, true never equal to 1, 1 equal to 1.0."""
-    if isinstance(value, str) and isinstance(other, str):
-        return nfc(value) == nfc(other)
-    return canonical_json(value, sort_keys=True) == canonical_json(other, sort_keys=True)

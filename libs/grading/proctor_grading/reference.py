@@ -15,14 +15,14 @@ from .engine import grade
 
 __all__ = ["check_reference", "reference_transcript"]
 
-_UNMEASURED = frozenset({"latency", "cost", "judge"})
+_UNMEASURED = frozenset({"latency", "cost", "judge", "state"})
 
 
 def check_reference(case: CaseFields, context: GradingContext) -> tuple[AssertionResult, ...]:
     """Return the checks that the reference solution does not pass; empty without one, or when it is good.
 
-    Time, cost, the judge and a prompt that is not known are left out: a text on paper has none. The reference
-    states its own tool calls and outcomes.
+    Time, cost, the judge, a ledger of writes and a prompt that is not known are left out: a text on paper has
+    none. The reference states its own tool calls and outcomes.
     """
     if case.reference is None:
         return ()

@@ -163,7 +163,9 @@ _POINTS = {Verdict.PASSED: 100, Verdict.FAILED: 0}
 
 _SUGGESTIONS = {
     "no_agent_message": "The agent answered nothing: look at its log, or at replyPath.",
-    "no_tool_capture": "Tool calls are not recorded: set endpoint.toolCallsPath, or drop the tool checks.",
+    "no_tool_capture": "Tool calls are not recorded: run the case with runner gateway, set "
+    "endpoint.toolCallsPath, or drop the tool checks.",
+    "no_effect_ledger": "Only runs with runner gateway keep a ledger of writes.",
     "tools_not_reported": "Check endpoint.toolCallsPath, or set toolCallsOptional if the bot leaves it out.",
     "invalid_pattern": "Correct the pattern and save the case again.",
     "regex_timeout": "Write the pattern without nested repetition such as (a+)+.",
