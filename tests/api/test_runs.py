@@ -251,7 +251,13 @@ async def test_a_gateway_run_plays_every_weather_and_so_does_its_rerun(
     handler = {"name": "order.find", "isSideEffect": False, "headers": {"A": {"secret": "KEY"}}}
     await api.data("POST", f"/integrations/{bot}/handlers", handler, status=201)
     weather = ["ok", "timeout@1", "poison:order.*"]
-    asked = {"runner": "gateway", "weather": weather, "repeats": 2, "onToolError": "error", "dryRun": False}
+    asked: dict[str, Any] = {
+        "runner": "gateway",
+        "weather": weather,
+        "repeats": 2,
+        "onToolError": "error",
+        "dryRun": False,
+    }
     run = await start(api, bot, **asked)
     assert (run["progress"]["total"], run["weather"], run["onToolError"]) == (12, weather, "error")
     assert (run["runner"], run["dryRun"], run["repeats"], run["warnings"]) == ("gateway", False, 2, [])

@@ -13,7 +13,7 @@ import pytest
 from typing_extensions import override
 
 from proctor_cli.client import PlatformUnavailable
-from proctor_contracts.enums import Provider, ResultStatus, Trigger
+from proctor_contracts.enums import Provider, ResultStatus, Runner, Trigger
 from proctor_contracts.schemas.common import FieldProblem
 from proctor_contracts.schemas.runs import RunDocument, RunEvent, RunView
 from tests.cli.platforms import ERROR, FAILED, PASSED, SUITE, FakePlatform, command, refusal, suite
@@ -134,6 +134,50 @@ def test_a_report_without_a_path_has_stdout_to_itself(tmp_path: Path) -> None:
     ended = command(FakePlatform(), "run", suite(tmp_path, "a"), "--report", "json")
     assert json.loads(ended.out)["format"] == "proctor.run/1"
     assert "gate passed" in ended.err
+
+
+GATEWAY = SUITE.replace(
+    "run: {repeats: 1}", "run: {runner: gateway, weather: [stale], onToolError: error, dryRun: false}"
+)
+
+
+def test_how_tools_are_called_comes_from_the_suite(tmp_path: Path) -> None:
+    platform = FakePlatform()
+    command(platform, "run", suite(tmp_path, "a", head=GATEWAY))
+    [asked] = platform.started
+    assert (asked.runner, asked.dry_run, asked.on_tool_error) == (Runner.GATEWAY, False, "error")
+    assert asked.weather == ("stale",)
+
+
+def test_how_tools_are_called_can_be_said_on_the_command_line(tmp_path: Path) -> None:
+    platform = FakePlatform()
+    args = [
+        "--runner",
+        "gateway",
+        "--no-dry-run",
+        "--on-tool-error",
+        "error",
+        "--weather",
+        "ok",
+        "--weather",
+        "timeout@2:pay*",
+    ]
+    command(platform, "run", suite(tmp_path, "a"), *args)
+    command(platform, "run", suite(tmp_path, "a", head=GATEWAY), "--dry-run", "--weather", "5xx")
+    command(platform, "run", suite(tmp_path, "a", head=GATEWAY), "--runner", "scripted")
+    first, second, third = platform.started
+    assert (first.runner, first.dry_run, first.on_tool_error) == (Runner.GATEWAY, False, "error")
+    assert first.weather == ("ok", "timeout@2:pay*")
+    assert (second.dry_run, second.weather) == (True, ("5xx",))
+    # Without tools there is nothing left of what the suite says of them.
+    assert (third.runner, third.weather, third.on_tool_error) == (Runner.SCRIPTED, (), "continue")
+
+
+def test_weather_that_there_is_not_is_wrong_usage(tmp_path: Path) -> None:
+    ended = command(FakePlatform(), "run", suite(tmp_path, "a"), "--weather", "storm")
+    assert ended.code == 3
+    assert "unknown weather 'storm'" in ended.err
+    assert "timeout@2" in ended.err
 
 
 WRONG = [("--report", "pdf=x"), ("--repeats", "0"), ("--judge", "nobody/x"), ("--nope",)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 from uuid import UUID
 
 from proctor_contracts.agents import JudgeSettings
 from proctor_contracts.cases import CaseFields
-from proctor_contracts.enums import Provider, Trigger
+from proctor_contracts.enums import Provider, Runner, Trigger
 from proctor_contracts.schemas.runs import RunCreate
 
 from .exits import ExitCode, Stop
@@ -20,6 +21,13 @@ __all__ = ["CONCURRENCY", "Filters", "Overrides", "run_request", "selected"]
 
 CONCURRENCY = 50
 """Conversations at a time where nobody said: stated, so that no pool's size decides for a bot on a laptop."""
+
+
+_OVERRIDABLE = (
+    "repeats", "retries_on_failure", "concurrency", "budget_cents", "provider", "model",
+    "runner", "dry_run", "on_tool_error", "weather",
+)  # fmt: skip
+_OF_THE_SUITE = ("score_threshold", "budget_mode", "judge_policy", "case_timeout_ms", "pool")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +52,10 @@ class Overrides:
     budget_cents: float | None = None
     provider: Provider | None = None
     model: str | None = None
+    runner: Runner | None = None
+    dry_run: bool | None = None
+    on_tool_error: Literal["error", "continue"] | None = None
+    weather: tuple[str, ...] | None = None
     judge: JudgeSettings | None = None
     tags: tuple[str, ...] = field(default=())
 
@@ -113,15 +125,17 @@ def run_request(
 ) -> RunCreate:
     """Put suite and command line together into the request that starts the run."""
     settings = suite.header.run
+    if overrides.runner is Runner.SCRIPTED:
+        # The suite's words about tools belong to its own runner; those of the command line are meant.
+        settings = settings.model_copy(update={"weather": (), "on_tool_error": "continue"})
     chosen = {
         name: getattr(overrides, name) if getattr(overrides, name) is not None else getattr(settings, name)
-        for name in ("repeats", "retries_on_failure", "concurrency", "budget_cents", "provider", "model")
+        for name in _OVERRIDABLE
     }
     chosen["concurrency"] = chosen["concurrency"] or CONCURRENCY
-    same = ("runner", "score_threshold", "budget_mode", "dry_run", "judge_policy", "on_tool_error")
     asked = (
         chosen
-        | {name: getattr(settings, name) for name in (*same, "case_timeout_ms", "pool")}
+        | {name: getattr(settings, name) for name in _OF_THE_SUITE}
         | {"judge": overrides.judge or suite.header.judge, "tags": (*settings.tags, *overrides.tags)}
     )
     # What nobody set is left out, so that the platform's own default holds.

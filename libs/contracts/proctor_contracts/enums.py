@@ -55,6 +55,11 @@ class Provider(StrEnum):
     HTTP = "http"
     REPLAY = "replay"
 
+    @property
+    def takes_tools(self) -> bool:
+        """Whether it speaks to a model that can be given tools, rather than to a bot that has its own."""
+        return self is not Provider.HTTP
+
 
 class RunStatus(StrEnum):
     """The life of a run."""

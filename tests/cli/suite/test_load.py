@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from proctor_cli.suite.checks import checked
 from proctor_cli.suite.load import derived_ref, load_suite
 from proctor_cli.suite.model import Suite
 from proctor_cli.suite.problems import SuiteInvalid, SuiteProblem
@@ -297,3 +298,63 @@ def test_a_golden_dataset_with_faults_points_at_them(tmp_path: Path) -> None:
 def test_a_literal_dollar_brace_can_be_written(tmp_path: Path) -> None:
     suite = load(tmp_path, "integration: {name: '$${x} ${Y:-y}', provider: replay}\ncases:\n" + CASE)
     assert suite.integration.name == "${x} y"
+
+
+TOOLS = """\
+    integration:
+      name: bot
+      provider: {provider}
+      model: m
+      handlers: [{{name: order.find}}, {{name: pay}}]
+    run: {run}
+    cases:
+      - ref: A
+        name: a
+        category: Tools
+        input: {{kind: scripted_single, message: hi}}
+        assertions: [{{kind: tool_call, toolName: pay}}]
+    """
+
+
+def test_weather_is_read_and_refused_where_it_stands(tmp_path: Path) -> None:
+    run = "{runner: gateway, weather: [ok, 'timeout@1:order.*']}"
+    assert load(tmp_path, TOOLS.format(provider="openai", run=run)).header.run.weather == (
+        "ok",
+        "timeout@1:order.*",
+    )
+    [found] = problems(tmp_path, TOOLS.format(provider="openai", run="{runner: gateway, weather: [ok, fog]}"))
+    assert (found.line, found.path) == (6, "run.weather.1")
+    assert "unknown weather 'fog'" in found.message
+
+
+@pytest.mark.parametrize(
+    ("provider", "run", "path"),
+    [
+        (
+            "http, endpoint: {url: 'http://127.0.0.1', body: {}, replyPath: $.a}",
+            "{runner: gateway}",
+            "runner",
+        ),
+        ("openai", "{weather: [ok]}", "weather"),
+        ("openai", "{onToolError: error}", "onToolError"),
+    ],
+)
+def test_what_a_runner_cannot_do_is_found_before_the_run(
+    tmp_path: Path, provider: str, run: str, path: str
+) -> None:
+    text = TOOLS.format(provider=provider, run=run)
+    name, _, more = provider.partition(", ")
+    text = text.replace(f"provider: {provider}", f"provider: {name}\n      {more}") if more else text
+    [found] = problems(tmp_path, text)
+    assert found.path == f"run.{path}"
+
+
+def test_checks_of_tools_are_doubted_only_where_nobody_calls_any(tmp_path: Path) -> None:
+    text = TOOLS.format(provider="openai", run="{runner: gateway, weather: ['ok', 'stale:refund*']}")
+    called = checked(load(tmp_path, text))
+    assert called.problems == []
+    assert [warning.path for warning in called.warnings] == ["run.weather.1"]
+    scripted = checked(load(tmp_path, TOOLS.format(provider="openai", run="{}")))
+    assert any(warning.path.startswith("cases.0.assertions.0") for warning in scripted.warnings)
+    bare = text.replace("handlers: [{name: order.find}, {name: pay}]", "handlers: []")
+    assert "run.runner" in [warning.path for warning in checked(load(tmp_path, bare)).warnings]

@@ -20,12 +20,14 @@ from proctor_cli.suite.load import load_suite
 from proctor_cli.suite.model import Suite
 from proctor_contracts.agents import JudgeSettings
 from proctor_contracts.diff import RunDiff
-from proctor_contracts.enums import Provider, RunStatus, Trigger
+from proctor_contracts.enums import Provider, Runner, RunStatus, Trigger
 from proctor_contracts.schemas.runs import RunDocument
+from proctor_contracts.weather import parse_weather
 
 __all__ = ["command"]
 
 Votes = Literal[1, 3, 5]
+ToolErrors = Literal["error", "continue"]
 
 
 def _reports(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[ReportRequest, ...]:
@@ -42,6 +44,15 @@ def _judge(_: click.Context, __: click.Parameter, value: str | None) -> JudgeSet
     if not slash or not model or provider not in {one.value for one in Provider}:
         raise click.BadParameter("write PROVIDER/MODEL, as in anthropic/claude-sonnet-4-5")
     return JudgeSettings(provider=Provider(provider), model=model)
+
+
+def _weather(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...] | None:
+    try:
+        for value in values:
+            parse_weather(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    return values or None
 
 
 @click.command("run", short_help="Run a suite file, explain its failures, decide its gate.")
@@ -63,6 +74,16 @@ def _judge(_: click.Context, __: click.Parameter, value: str | None) -> JudgeSet
 @click.option("--budget-cents", type=click.FloatRange(min=0, min_open=True), help="Never spend more.")
 @click.option("--provider", type=click.Choice([one.value for one in Provider]), help="Not the suite's.")
 @click.option("--model", help="Not the suite's.")
+@click.option("--runner", type=click.Choice([one.value for one in Runner]), help="Not the suite's.")
+@click.option(
+    "--dry-run/--no-dry-run", default=None, help="Whether tools with side effects are only played (gateway)."
+)
+@click.option("--on-tool-error", type=click.Choice(["error", "continue"]), help="When a tool is unreachable.")
+@click.option(
+    "--weather", "weather", multiple=True, callback=_weather, metavar="FAULT[@CALL][:TOOL]",
+    help="Play each case under this weather (gateway): ok, timeout@2, 5xx, 429, malformed, stale, poison. "
+    "Repeatable.",
+)  # fmt: skip
 @click.option("--judge", callback=_judge, metavar="PROVIDER/MODEL", help="The model that judges.")
 @click.option("--judge-votes", type=click.Choice(["1", "3", "5"]), help="Votes a criterion.")
 @click.option("--label", "labels", multiple=True, help="Tag the run. Repeatable.")
@@ -83,6 +104,10 @@ def command(
     budget_cents: float | None,
     provider: str | None,
     model: str | None,
+    runner: str | None,
+    dry_run: bool | None,
+    on_tool_error: ToolErrors | None,
+    weather: tuple[str, ...] | None,
     judge: JudgeSettings | None,
     judge_votes: str | None,
     labels: tuple[str, ...],
@@ -110,6 +135,8 @@ def command(
     overrides = Overrides(
         repeats=repeats, retries_on_failure=retries, concurrency=concurrency, budget_cents=budget_cents,
         provider=Provider(provider) if provider else None, model=model, judge=judged, tags=labels,
+        runner=Runner(runner) if runner else None, dry_run=dry_run, on_tool_error=on_tool_error,
+        weather=weather,
     )  # fmt: skip
     trigger = Trigger.CI_CD if context.env.get("CI") else Trigger.MANUAL
 

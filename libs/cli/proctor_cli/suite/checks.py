@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from proctor_contracts.enums import Provider
+from proctor_contracts.enums import Provider, Runner
 from proctor_grading.context import GradingContext
 from proctor_grading.detector import installed_detector
 from proctor_grading.lint import AgentFacts, lint, problems
@@ -13,7 +13,8 @@ from proctor_grading.reference import check_reference
 from proctor_grading.regex import QuickJsRegex
 
 from .model import Origin, Suite
-from .problems import Path, SuiteProblem
+from .problems import Path, SuiteProblem, dotted
+from .runners import runner_doubts
 
 __all__ = ["Checked", "checked"]
 
@@ -34,6 +35,9 @@ def checked(suite: Suite) -> Checked:
     facts = _facts(suite)
     faults: list[SuiteProblem] = []
     warnings: list[SuiteProblem] = list(suite.warnings)
+    warnings += [
+        SuiteProblem(suite.name, None, dotted(path), text) for path, text in runner_doubts(suite.header)
+    ]
     for case, origin in zip(suite.cases, suite.origins, strict=True):
         found = [(one.path, one.message) for one in problems(case, regex=regex, languages=languages)]
         if not found:
@@ -49,16 +53,18 @@ def checked(suite: Suite) -> Checked:
 
 def _facts(suite: Suite) -> AgentFacts:
     bot = suite.header.integration
+    calls = suite.header.run.runner is Runner.GATEWAY
     reports = bot.provider is Provider.HTTP and bot.endpoint is not None
     return AgentFacts(
-        captures_tools=reports and bot.endpoint is not None and bot.endpoint.tool_calls_path is not None,
+        captures_tools=calls
+        or (reports and bot.endpoint is not None and bot.endpoint.tool_calls_path is not None),
         has_prompt=bool(bot.agent_prompt),
         has_judge=suite.header.judge is not None,
     )
 
 
 def _pointed(origin: Origin, found: Iterator[tuple[str, str]]) -> Iterator[SuiteProblem]:
-    for dotted, message in found:
-        steps = dotted.split(".") if dotted else []
+    for place, message in found:
+        steps = place.split(".") if place else []
         path: Path = tuple(int(step) if step.isdecimal() else step for step in steps)
         yield origin.problem(path, message)

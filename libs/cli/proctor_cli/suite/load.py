@@ -18,6 +18,7 @@ from .files import Unreadable, find_files, read_text, shown
 from .golden import golden_cases
 from .model import Origin, Suite, SuiteHeader
 from .problems import Path, SuiteInvalid, SuiteProblem, suggestion
+from .runners import runner_faults
 from .source import Source, read_source
 from .wording import complaints
 
@@ -121,6 +122,7 @@ class _Loading:
             return None, warnings
         if fault := endpoint_problem(header.integration.provider, header.integration.endpoint):
             self.problems.append(source.problem(("integration",), fault))
+        self.problems += [source.problem(*found) for found in runner_faults(header)]
         return header, warnings
 
     def bot(self, source: Source, value: Any) -> Any:

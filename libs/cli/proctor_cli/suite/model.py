@@ -14,6 +14,7 @@ from proctor_contracts.cases import CaseFields
 from proctor_contracts.enums import Provider, Runner
 from proctor_contracts.gate import GateSettings
 from proctor_contracts.schemas.integrations import HandlerCreate, IntegrationCreate, Model
+from proctor_contracts.weather import WeatherText
 
 from .problems import Path, SuiteProblem
 from .source import Source
@@ -48,6 +49,7 @@ class SuiteRun(Strict):
     model: Model | None = None
     judge_policy: JudgePolicy = "always"
     on_tool_error: Literal["error", "continue"] = "continue"
+    weather: Annotated[tuple[WeatherText, ...], Field(max_length=20)] = ()
     case_timeout_ms: Annotated[int, Field(ge=1_000, le=1_800_000)] | None = None
     pool: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,32}$")] = "default"
     tags: Annotated[

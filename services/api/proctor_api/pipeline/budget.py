@@ -34,7 +34,7 @@ TOOL_RESULT_TOKENS = 4_000
 TOOL_OVERHEAD_TOKENS = 128
 """What a provider adds around the description of one tool; on the safe side."""
 
-DERIVED_SCHEMA_FACTOR = 8
+DERIVED_SCHEMA_FACTOR = 12
 """How much longer than an example body the schema derived from it is at most."""
 
 JUDGE_OVERHEAD_TOKENS = 4_000

@@ -39,8 +39,6 @@ __all__ = [
 
 DEFAULT_THRESHOLD = 70
 DEFAULT_CASE_TIMEOUT_MS = 120_000
-GATEWAY_PROVIDERS = frozenset({Provider.ANTHROPIC, Provider.GROQ, Provider.OPENAI, Provider.REPLAY})
-"""Providers whose models can be given tools."""
 
 
 def not_available(body: RunCreate) -> list[FieldProblem]:
@@ -59,8 +57,8 @@ def not_available(body: RunCreate) -> list[FieldProblem]:
 def runner_problems(body: RunCreate, provider: Provider) -> list[FieldProblem]:
     """Say what the run's runner cannot do: give this provider tools, or break tools that it never calls."""
     found = []
-    if body.runner is Runner.GATEWAY and provider not in GATEWAY_PROVIDERS:
-        known = ", ".join(sorted(GATEWAY_PROVIDERS))
+    if body.runner is Runner.GATEWAY and not provider.takes_tools:
+        known = ", ".join(sorted(one for one in Provider if one.takes_tools))
         message = f"gateway gives a model the handlers as tools, which {provider} has no way to; use {known}"
         found.append(FieldProblem(path="runner", message=message, code="runner_needs_model"))
     if body.runner is Runner.SCRIPTED:
