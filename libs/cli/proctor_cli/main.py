@@ -26,6 +26,7 @@ _COMMANDS = {
     "run": "Run a suite file, explain its failures, decide its gate.",
     "validate": "Check a suite file; no model is called.",
     "init": "Write a small suite that runs as it is.",
+    "twin": "Play a suite's handlers on loopback.",
     "up": "Run the whole product in this process.",
     "serve": "Run one service against RabbitMQ and PostgreSQL.",
     "runs": "List runs.",
