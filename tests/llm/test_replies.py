@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor_llm.replies import clean, clean_text, excerpt, loads, object_or_none
+from proctor_contracts.transcript import ToolCallRecord
+from proctor_llm.replies import MAX_DEPTH, clean, clean_text, excerpt, loads, object_or_none
 
 
 def test_nul_and_lone_surrogates_become_the_replacement_character() -> None:
@@ -43,6 +44,24 @@ def test_integers_beyond_64_bits_can_still_be_stored() -> None:
 def test_what_is_not_json_is_a_value_error(raw: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         loads(raw)
+
+
+def test_strictly_read_a_number_that_is_no_json_is_refused_instead_of_becoming_null() -> None:
+    for raw in (b'{"price": NaN}', b"[Infinity]", b"[-Infinity]"):
+        with pytest.raises(ValueError, match=r"N|Infinity"):
+            loads(raw, strict=True)
+    assert loads(b'["x\\ud800y", 123456789012345678901234567890]', strict=True)[0] == "x\ufffdy"
+
+
+def test_what_is_nested_deeper_than_messages_can_carry_is_refused() -> None:
+    for opening, closing in ((b"[", b"]"), (b'{"a":', b"}")):
+        middle = b"1"
+        fits = loads(opening * MAX_DEPTH + middle + closing * MAX_DEPTH)
+        ToolCallRecord.model_validate_json(ToolCallRecord(name="t", result=fits).model_dump_json())
+        with pytest.raises(ValueError, match="deeper than"):
+            loads(opening * (MAX_DEPTH + 1) + middle + closing * (MAX_DEPTH + 1))
+    assert len(loads(b"[" + b",".join([b"[]"] * 500) + b"]")) == 500
+    assert object_or_none('{"a":' * 200 + "1" + "}" * 200) is None
 
 
 def test_arguments_are_an_object_or_nothing() -> None:

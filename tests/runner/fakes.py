@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -14,12 +15,12 @@ from proctor_chassis.secrets import Redactor
 from proctor_contracts.agents import AgentSnapshot, HandlerSnapshot
 from proctor_contracts.cases import CaseSnapshot
 from proctor_contracts.endpoint import HttpEndpoint
-from proctor_contracts.enums import Blame, Provider
+from proctor_contracts.enums import Blame, Provider, Runner
 from proctor_contracts.messages import CaseRequested
 from proctor_grading.regex import QuickJsRegex
 from proctor_llm.errors import LlmError, LlmErrorCode
 from proctor_llm.prices import Prices
-from proctor_llm.types import ChatRequest, Completion, Finish, Usage
+from proctor_llm.types import ChatRequest, Completion, Finish, ToolUse, Usage
 from proctor_runner.attempts import Attempts
 from proctor_runner.gateway.outcome import Failure, Outcome
 from proctor_runner.gateway.webhook import HandlerCaller
@@ -161,6 +162,26 @@ def agent_snapshot(**more: Any) -> AgentSnapshot:
         "prompt": "Ти помічник магазину.",
     }
     return AgentSnapshot(**(fields | more))
+
+
+def handler(name: str, **more: Any) -> HandlerSnapshot:
+    return HandlerSnapshot(id=UUID(int=6), name=name, **more)
+
+
+def asks(*uses: ToolUse, text: str = "", **more: Any) -> Completion:
+    """A reply that wants tools called."""
+    bubbles = (text,) if text else ()
+    return reply(*bubbles, finish=Finish.TOOL_USE, tool_uses=uses, **more)
+
+
+def use(name: str, args: dict[str, Any] | None = None, *, id: str | None = None) -> ToolUse:  # noqa: A002 - its name on the wire
+    raw = json.dumps(args or {}, ensure_ascii=False)
+    return ToolUse(f"use-{name}" if id is None else id, name, args or {}, raw)
+
+
+def gateway_job(*says: str, handlers: Sequence[HandlerSnapshot] = (), **more: Any) -> CaseRequested:
+    agent = agent_snapshot(handlers=tuple(handlers), **more.pop("agent_fields", {}))
+    return job(*says, agent=agent, runner=Runner.GATEWAY, **more)
 
 
 def job(

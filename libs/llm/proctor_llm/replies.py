@@ -9,7 +9,10 @@ import orjson
 
 from proctor_contracts.base import Json
 
-__all__ = ["clean", "clean_text", "excerpt", "loads", "object_or_none"]
+__all__ = ["MAX_DEPTH", "clean", "clean_text", "excerpt", "loads", "object_or_none"]
+
+MAX_DEPTH = 100
+"""Levels of nesting that are read; messages and databases have their own limits not far above."""
 
 _REPLACEMENT = "\ufffd"
 _LONGEST_INTEGER = 300
@@ -53,14 +56,19 @@ def loads(raw: bytes, *, strict: bool = False) -> Json:
     try:
         try:
             value = orjson.loads(raw)
+            # Only an escape can bring a NUL into strict JSON; without one there is nothing to clean.
+            dirty = b"\\u0000" in raw
         except orjson.JSONDecodeError:
             text = raw.decode("utf-8-sig", "replace")
             constant = _refused if strict else float
-            return clean(json.loads(text, parse_int=_integer, parse_constant=constant))
-        # Only an escape can bring a NUL into strict JSON; without one there is nothing to clean.
-        return clean(value) if b"\\u0000" in raw else value
+            value = json.loads(text, parse_int=_integer, parse_constant=constant)
+            dirty = True
     except RecursionError:
         raise ValueError("the JSON is nested too deep") from None
+    # Nearly every reply has too few brackets to be deep, which counting them shows at once.
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _deeper(value, MAX_DEPTH):
+        raise ValueError(f"the JSON is nested deeper than {MAX_DEPTH} levels")
+    return clean(value) if dirty else value
 
 
 def object_or_none(raw: str) -> dict[str, Json] | None:
@@ -79,6 +87,20 @@ def excerpt(raw: bytes | str, limit: int = 200) -> str:
     text = raw[: limit * 4].decode("utf-8", "replace") if isinstance(raw, bytes) else raw[: limit * 4]
     line = " ".join(clean_text(text).split())
     return repr(line if len(line) <= limit else line[:limit] + "…")
+
+
+def _deeper(value: Json, levels: int) -> bool:
+    level = [value]
+    for _ in range(levels + 1):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _refused(constant: str) -> Json:

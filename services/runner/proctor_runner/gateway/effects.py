@@ -25,6 +25,7 @@ _SEPARATORS = re.compile(r"[\W_]+")
 _ENDINGS = (("ies", "y"), ("sses", "ss"), ("shes", "sh"), ("ches", "ch"), ("xes", "x"))
 _ID_ENDINGS = (("_id", "-id", "Id", "ID"), ("id",))
 """An `order_id` first; an `orderid` only where there is none, since `paid` ends like it."""
+_SHORT = 3
 _NO_PLURAL = ("ss", "us", "is")
 
 
@@ -68,11 +69,11 @@ def key_of(effect: HandlerEffect, values: Mapping[str, Json]) -> str | None:
 
 
 def singular(word: str) -> str:
-    """Drop a plural ending: refunds, categories and addresses, but neither status nor address."""
+    """Drop a plural ending: refunds, categories and addresses, but not that of status, address or sms."""
     for plural, ending in _ENDINGS:
         if word.endswith(plural) and len(word) > len(plural) + 1:
             return word.removesuffix(plural) + ending
-    return word[:-1] if len(word) > 1 and word.endswith("s") and not word.endswith(_NO_PLURAL) else word
+    return word[:-1] if len(word) > _SHORT and word.endswith("s") and not word.endswith(_NO_PLURAL) else word
 
 
 def _tokens(name: str) -> list[str]:

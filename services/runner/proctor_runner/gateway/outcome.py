@@ -65,5 +65,5 @@ def _text(value: Json) -> str:
     try:
         return orjson.dumps(value).decode()
     except TypeError:
-        # An integer beyond 64 bits or a lone surrogate.
-        return orjson.dumps(clean(value), default=str).decode()
+        # A lone surrogate, which recorded replies may bring into a twin's records.
+        return orjson.dumps(clean(value)).decode()

@@ -199,8 +199,8 @@ def _body(args: Mapping[str, Json]) -> bytes:
     try:
         return orjson.dumps(args)
     except TypeError:
-        # A lone surrogate, or an integer beyond 64 bits.
-        return orjson.dumps(clean(dict(args)), default=float)
+        # A lone surrogate, which recorded replies may hold.
+        return orjson.dumps(clean(dict(args)))
 
 
 class _SecretMissingError(Exception):
