@@ -8,6 +8,7 @@ from pydantic import TypeAdapter
 
 from proctor_contracts.assertions import Assertion
 from proctor_contracts.cases import CaseFields
+from proctor_contracts.effects import Effect
 from proctor_contracts.enums import Role
 from proctor_contracts.results import AssertionResult, Verdict
 from proctor_contracts.transcript import ToolCallRecord, TranscriptEntry
@@ -33,6 +34,15 @@ def agent(text: str, *calls: ToolCallRecord, **fields: Any) -> TranscriptEntry:
 
 def call(name: str, args: Any = None, **fields: Any) -> ToolCallRecord:
     return ToolCallRecord(name=name, args=args, **fields)
+
+
+def turn(*calls: ToolCallRecord, text: str = "Готово") -> tuple[TranscriptEntry, TranscriptEntry]:
+    return user(), agent(text, *calls)
+
+
+def write(entity: str, data: dict[str, Any] | None = None, **fields: Any) -> Effect:
+    values: dict[str, Any] = {"action": "create", "tool": f"create_{entity}", "turn": 1, "call": 1} | fields
+    return Effect(entity=entity, data=data or {}, **values)
 
 
 def context(**fields: Any) -> GradingContext:

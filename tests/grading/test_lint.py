@@ -32,6 +32,40 @@ def faults(case_: CaseFields) -> list[tuple[str, str]]:
             "assertions.0.argsFlags",
             "unknown flag",
         ),
+        (
+            {"kind": "tool_args", "toolName": "t", "args": {"a": {"b": [{"regex": "("}]}}},
+            "assertions.0.args.a.b.0.regex",
+            "position",
+        ),
+        (
+            {"kind": "tool_args", "toolName": "t", "args": {"a": {"regex": "x", "flags": "q"}}},
+            "assertions.0.args.a.flags",
+            "unknown flag",
+        ),
+        (
+            {
+                "kind": "tool_sequence",
+                "mode": "exact",
+                "steps": [{"toolName": "t"}, {"toolName": "t", "args": {"a": {"regex": "("}}}],
+            },
+            "assertions.0.steps.1.args.a.regex",
+            "position",
+        ),
+        (
+            {"kind": "state", "expect": [{"entity": "x", "where": {"a": {"regex": "/x/i"}}}]},
+            "assertions.0.expect.0.where.a.regex",
+            "slashes",
+        ),
+        (
+            {"kind": "precedes", "before": {"userText": "("}, "after": {"toolName": "t"}},
+            "assertions.0.before.userText",
+            "position",
+        ),
+        (
+            {"kind": "precedes", "before": {"toolName": "t"}, "after": {"agentText": "x", "flags": "uv"}},
+            "assertions.0.after.flags",
+            "together",
+        ),
         ({"kind": "json_schema", "schema": {"type": "x"}}, "assertions.0.schema.type", "x"),
         (
             {"kind": "json_schema", "schema": {"$ref": "http://a.example"}},
@@ -83,6 +117,8 @@ def test_patterns_from_another_engine_are_pointed_out(pattern: str, flags: str, 
     assert warnings(checked) == [("assertions.0.pattern", code)]
     args = case({"kind": "tool_call", "toolName": "t", "argsRegex": pattern, "argsFlags": flags})
     assert warnings(args) == [("assertions.0.argsRegex", code)]
+    value = case({"kind": "tool_args", "toolName": "t", "args": {"a": {"regex": pattern, "flags": flags}}})
+    assert warnings(value) == [("assertions.0.args.a.regex", code)]
 
 
 @pytest.mark.parametrize(
@@ -110,6 +146,41 @@ def test_checks_of_tools_without_capture_are_pointed_out() -> None:
     assert warnings(checked, captures_tools=False) == [
         ("assertions.0", "no_tool_capture"),
         ("budget.maxToolCalls", "no_tool_capture"),
+    ]
+
+
+ALL_OF_TOOLS = (
+    TOOL,
+    {"kind": "tool_args", "toolName": "t", "args": {"a": 1}},
+    {"kind": "tool_sequence", "mode": "forbidden", "steps": [{"toolName": "t"}]},
+    {"kind": "tool_policy", "maxCalls": 1},
+    {"kind": "recovery", "expect": "retry", "toolName": "t"},
+    {"kind": "precedes", "before": {"userText": "так"}, "after": {"toolName": "t"}},
+    {"kind": "precedes", "before": {"userText": "так"}, "after": {"agentText": "ок"}},
+    {"kind": "state", "noOtherWrites": True},
+)
+
+
+def test_every_kind_that_a_run_cannot_answer_is_pointed_out() -> None:
+    checked = case(*ALL_OF_TOOLS)
+    assert warnings(checked) == []
+    assert warnings(checked, captures_tools=True, keeps_ledger=True, tools=frozenset({"t"})) == []
+    assert warnings(checked, captures_tools=False, keeps_ledger=False) == [
+        *((f"assertions.{index}", "no_tool_capture") for index in range(6)),
+        ("assertions.7", "no_effect_ledger"),
+    ]
+    assert warnings(checked, captures_tools=True, keeps_ledger=False) == [
+        ("assertions.7", "no_effect_ledger")
+    ]
+
+
+def test_a_tool_that_the_agent_does_not_have_is_pointed_out() -> None:
+    assert warnings(case(*ALL_OF_TOOLS), tools=frozenset({"T"})) == [
+        ("assertions.0.toolName", "unknown_tool"),
+        ("assertions.1.toolName", "unknown_tool"),
+        ("assertions.2.steps.0.toolName", "unknown_tool"),
+        ("assertions.4.toolName", "unknown_tool"),
+        ("assertions.5.after.toolName", "unknown_tool"),
     ]
 
 
@@ -142,5 +213,9 @@ def test_checks_that_cannot_fail_are_pointed_out() -> None:
     assert warnings(case({"kind": "tool_call", "toolName": "t", "minOccurrence": 0})) == [
         ("assertions.0", "always_passes")
     ]
+    for mode in ("in_order", "any_order", "forbidden"):
+        empty: dict[str, Any] = {"kind": "tool_sequence", "mode": mode, "steps": []}
+        assert warnings(case(empty)) == [("assertions.0", "always_passes")]
+    assert warnings(case({"kind": "tool_sequence", "mode": "exact", "steps": []})) == []
     assert warnings(case(TOOL | {"minOccurrence": 2})) == [("assertions.0", "bounds_ignored")]
     assert warnings(case(TOOL, threshold=0)) == [("threshold", "always_passes")]

@@ -21,6 +21,8 @@ ASSERTIONS: tuple[dict[str, Any], ...] = (
     {"kind": "latency", "maxMs": 10},
     {"kind": "cost", "maxCents": 1},
     {"kind": "judge", "rubric": "Чемно"},
+    {"kind": "state", "expect": [{"entity": "refund"}]},
+    {"kind": "recovery", "expect": "retry"},
 )
 GOOD = {
     "messages": [

@@ -106,7 +106,8 @@ class _Wanted:
     def told(self, writes: Sequence[Effect], fits: Sequence[Answer], regex: RegexEngine) -> str:
         """Say how often it was written, and if never, what the nearest write lacks."""
         count = sum(fit is True for fit in fits)
-        text = f"{self.name}: made {times(count) if count else 'never'}, expected {described(self.count)}"
+        made = f"made {times(count)}" if count else "never made"
+        text = f"{self.name}: {made}, expected {described(self.count)}"
         near = [
             (one, list(mismatches(self.where, _record(one), match=ArgsMatch.CONTAINS, regex=regex)))
             for one in writes

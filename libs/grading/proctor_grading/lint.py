@@ -16,13 +16,18 @@ from proctor_contracts.assertions import (
     LatencyMetric,
     NoPromptLeak,
     Outcome,
+    Precedes,
     Regex,
     ToolCall,
+    ToolSequence,
 )
 from proctor_contracts.cases import CaseFields
+from proctor_contracts.tool_assertions import SequenceMode
 
 from .context import LanguageDetector, RegexEngine
 from .language import LETTER_LANGUAGES
+from .patterns import patterns_in, tools_in
+from .text import nfc
 
 __all__ = ["AgentFacts", "CaseProblem", "CaseWarning", "lint", "problems"]
 
@@ -46,14 +51,23 @@ class CaseWarning:
 
 @dataclass(frozen=True, slots=True)
 class AgentFacts:
-    """What is known of the agent that a case will meet; None where it is not known."""
+    """What is known of the agent and the run that a case will meet; None where it is not known.
+
+    The gateway runner records tool calls and keeps a ledger of writes; otherwise calls are seen only of an
+    http agent with `toolCallsPath`, and writes never. `tools` are the names the agent can call.
+    """
 
     captures_tools: bool | None = None
+    keeps_ledger: bool | None = None
+    tools: frozenset[str] | None = None
     has_prompt: bool | None = None
     has_judge: bool | None = None
     reports_usage: bool | None = None
     reports_first_token: bool | None = None
     outcomes: frozenset[str] | None = None
+
+
+_PASSES_EMPTY = {SequenceMode.IN_ORDER, SequenceMode.ANY_ORDER, SequenceMode.FORBIDDEN}
 
 
 def problems(
@@ -84,11 +98,6 @@ def _problems(
         case Regex():
             if reason := regex.problem(assertion.pattern, assertion.flags):
                 yield CaseProblem(f"{path}.{_blamed(reason)}", reason)
-        case ToolCall():
-            for field, pattern in _arg_patterns(assertion):
-                if reason := regex.problem(pattern, assertion.args_flags):
-                    flags = _blamed(reason) == "flags"
-                    yield CaseProblem(f"{path}.{'argsFlags' if flags else field}", reason)
         case JsonSchema():
             from .schema import schema_problem  # noqa: PLC0415 - jsonschema takes time to import
 
@@ -99,7 +108,10 @@ def _problems(
             if reason := _unknown_language(expected, languages):
                 yield CaseProblem(f"{path}.expected", reason)
         case _:
-            return
+            for one in patterns_in(assertion):
+                if reason := regex.problem(one.pattern, one.flags):
+                    at_flags = _blamed(reason) == "flags"
+                    yield CaseProblem(f"{path}.{one.flags_path if at_flags else one.path}", reason)
 
 
 def _unknown_language(expected: str, languages: LanguageDetector | None) -> str | None:
@@ -115,25 +127,15 @@ def _blamed(reason: str) -> str:
     return "flags" if "flag" in reason.partition(";")[0] else "pattern"
 
 
-def _arg_patterns(assertion: ToolCall) -> Iterator[tuple[str, str]]:
-    match assertion.args_regex:
-        case str() as pattern:
-            yield "argsRegex", pattern
-        case dict() as patterns:
-            for key, pattern in patterns.items():
-                yield f"argsRegex.{key}", pattern
-        case _:
-            return
-
-
 def _warnings(path: str, assertion: Assertion, agent: AgentFacts) -> Iterator[CaseWarning]:
     match assertion:
         case Regex():
             yield from _pattern_warnings(f"{path}.pattern", assertion.pattern, assertion.flags)
         case ToolCall():
-            for field, pattern in _arg_patterns(assertion):
-                yield from _pattern_warnings(f"{path}.{field}", pattern, assertion.args_flags)
-            yield from _tool_warnings(path, assertion)
+            yield from _count_warnings(path, assertion)
+        case ToolSequence(steps=(), mode=mode) if mode in _PASSES_EMPTY:
+            text = f"without steps mode {mode} always passes; for no call at all use mode exact"
+            yield CaseWarning(path, "always_passes", text)
         case NoPromptLeak() if agent.has_prompt is False:
             text = "the integration has no agentPrompt, so a leak cannot be seen; the check stays undecided"
             yield CaseWarning(path, "no_prompt", text)
@@ -153,15 +155,36 @@ def _warnings(path: str, assertion: Assertion, agent: AgentFacts) -> Iterator[Ca
             yield CaseWarning(path, "no_timing", text)
         case _:
             pass
-    if assertion.needs_tools and agent.captures_tools is False:
+    for one in patterns_in(assertion):
+        yield from _pattern_warnings(f"{path}.{one.path}", one.pattern, one.flags)
+    yield from _capture_warnings(path, assertion, agent)
+
+
+def _capture_warnings(path: str, assertion: Assertion, agent: AgentFacts) -> Iterator[CaseWarning]:
+    """Point out what a run of this agent will not see, and tools that it does not have."""
+    reads_tools = assertion.needs_tools or (isinstance(assertion, Precedes) and assertion.reads_tools)
+    if reads_tools and agent.captures_tools is False:
         text = (
-            "tool calls of this agent are not recorded, so the check stays undecided; "
-            "set endpoint.toolCallsPath or drop it"
+            "tool calls of this agent are not recorded, so the check stays undecided; run it with runner "
+            "gateway, set endpoint.toolCallsPath, or drop the check"
         )
         yield CaseWarning(path, "no_tool_capture", text)
+    if assertion.needs_effects and agent.keeps_ledger is False:
+        text = (
+            "only runs with runner gateway keep a ledger of writes, so the check stays undecided; "
+            "run it with that, or drop the check"
+        )
+        yield CaseWarning(path, "no_effect_ledger", text)
+    if agent.tools is None:
+        return
+    known = {nfc(name) for name in agent.tools}
+    for field, name in tools_in(assertion):
+        if nfc(name) not in known:
+            text = f"the integration has no handler {name}, so this never happens; mind the spelling"
+            yield CaseWarning(f"{path}.{field}", "unknown_tool", text)
 
 
-def _tool_warnings(path: str, assertion: ToolCall) -> Iterator[CaseWarning]:
+def _count_warnings(path: str, assertion: ToolCall) -> Iterator[CaseWarning]:
     counted = assertion.min_occurrence is not None or assertion.max_occurrence is not None
     if assertion.must_not_match and counted:
         text = "with mustNotMatch any call fails, so minOccurrence and maxOccurrence are not read"
