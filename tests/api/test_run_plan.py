@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,6 +16,7 @@ from proctor_api.usecases.run_plan import (
     body_digest,
     case_rows,
     case_snapshot,
+    is_blind,
     not_available,
     quota_wait,
     result_rows,
@@ -161,6 +163,29 @@ def test_a_gateway_run_is_warned_of_tools_that_are_not_there() -> None:
         ("weather.0", "no_such_handler"),
         ("weather.3", "no_such_handler"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("check", "seen_by_http"),
+    [
+        ({"kind": "tool_call", "toolName": "t"}, True),
+        ({"kind": "tool_policy", "maxCalls": 1}, True),
+        ({"kind": "precedes", "before": {"toolName": "t"}, "after": {"agentText": "так"}}, True),
+        ({"kind": "state", "noOtherWrites": True}, False),
+        ({"kind": "contains", "value": "так"}, None),
+        ({"kind": "precedes", "before": {"userText": "а"}, "after": {"agentText": "так"}}, None),
+    ],
+)
+def test_a_run_knows_which_checks_it_cannot_decide(
+    check: dict[str, Any], *, seen_by_http: bool | None
+) -> None:
+    taken = case_snapshot(record(assertions=[check]), score_threshold=None)
+    assert not is_blind(taken, planned())
+    scripted = run_settings(body(), INTEGRATION, judge=None)[0]
+    assert is_blind(taken, scripted) is (seen_by_http is not None)
+    endpoint = {"url": "http://b", "body": {}, "replyPath": "$.a", "toolCallsPath": "$.t"}
+    telling = replace(INTEGRATION, provider="http", endpoint=endpoint)
+    assert is_blind(taken, run_settings(body(), telling, judge=None)[0]) is (seen_by_http is False)
 
 
 def planned(**more: Any) -> RunSettings:

@@ -285,6 +285,17 @@ async def test_a_gateway_run_plays_every_weather_and_so_does_its_rerun(
     assert replayed[0].agent.handlers == sent[0].agent.handlers
 
 
+async def test_a_run_that_does_not_see_what_its_cases_ask_for_says_so(api: Api, bot: str) -> None:
+    assert (await start(api, bot))["warnings"] == []
+    asked = [{"kind": "state", "noOtherWrites": True}, {"kind": "tool_call", "toolName": "t"}]
+    await api.data("POST", "/testing/cases", case(ref="T", integrationId=bot, assertions=asked), status=201)
+    [warning] = (await start(api, bot))["warnings"]
+    assert (warning["path"], warning["code"]) == ("runner", "no_tool_capture")
+    assert "a case asserts" in warning["message"]
+    [warning] = (await start(api, bot, runner="gateway"))["warnings"]
+    assert warning["code"] == "no_handlers"
+
+
 async def test_more_results_than_a_run_can_have_are_refused(
     api: Api, bot: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -110,6 +110,23 @@ async def test_a_tool_check_without_capture_is_a_warning_where_the_bot_is_known(
     assert [one["path"] for one in done["warnings"]] == ["cases.1.assertions.0"]
 
 
+async def test_where_the_tools_are_known_a_check_of_another_one_is_a_warning(api: Api) -> None:
+    bot = await api.integration("tools")
+    await api.data("POST", f"/integrations/{bot}/handlers", {"name": "order.find"}, status=201)
+    asked: list[dict[str, Any]] = [
+        {"kind": "tool_call", "toolName": "order.find"},
+        {"kind": "tool_args", "toolName": "order.fnid", "args": {"id": 1}},
+        {"kind": "state", "expect": [{"entity": "order", "count": 1}]},
+    ]
+    said = await api.data("POST", "/testing/cases/validate", {**with_(*asked), "integrationId": bot})
+    found = [(one["path"], one["code"]) for one in said["warnings"]]
+    assert found == [("assertions.1.toolName", "unknown_tool")]
+    plain = await api.integration("plain")
+    said = await api.data("POST", "/testing/cases/validate", {**with_(*asked), "integrationId": plain})
+    codes = [one["code"] for one in said["warnings"]]
+    assert codes == ["no_tool_capture", "no_tool_capture", "no_effect_ledger"]
+
+
 async def test_a_wrong_shape_is_an_answer_of_validate_not_a_refusal(api: Api) -> None:
     body = {**case(threshold=101, ref="ї" * 65), "integrationId": "x", "unknown": 1}
     del body["name"]

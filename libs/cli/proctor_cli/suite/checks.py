@@ -58,6 +58,8 @@ def _facts(suite: Suite) -> AgentFacts:
     return AgentFacts(
         captures_tools=calls
         or (reports and bot.endpoint is not None and bot.endpoint.tool_calls_path is not None),
+        keeps_ledger=calls,
+        tools=frozenset(handler.name for handler in bot.handlers) if calls else None,
         has_prompt=bool(bot.agent_prompt),
         has_judge=suite.header.judge is not None,
     )

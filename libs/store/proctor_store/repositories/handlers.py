@@ -14,7 +14,7 @@ from proctor_store.conflicts import conflicts
 from proctor_store.session import Unit
 from proctor_store.tables import Handler
 
-__all__ = ["HandlerRecord", "change", "create", "get", "of_integration", "remove"]
+__all__ = ["HandlerRecord", "change", "create", "get", "names", "of_integration", "remove"]
 
 _TAKEN = {"integration_id_name": "name", "handlers.name": "name"}
 _COLUMNS = (
@@ -73,6 +73,12 @@ async def of_integration(unit: Unit, integration_id: UUID) -> tuple[HandlerRecor
     query = select(*_COLUMNS).where(Handler.integration_id == integration_id).order_by(Handler.id.desc())
     found = await unit.connection.execute(query)
     return tuple(HandlerRecord(**row) for row in found.mappings())
+
+
+async def names(unit: Unit, integration_id: UUID) -> tuple[str, ...]:
+    """List the names of an integration's handlers."""
+    query = select(Handler.name).where(Handler.integration_id == integration_id).order_by(Handler.name)
+    return tuple((await unit.connection.execute(query)).scalars())
 
 
 async def get(unit: Unit, account_id: UUID, integration_id: UUID, handler_id: UUID) -> HandlerRecord | None:

@@ -26,6 +26,7 @@ __all__ = [
     "listing",
     "live_runs",
     "rerun_ids",
+    "set_warnings",
     "snapshots",
     "started_since",
 ]
@@ -46,6 +47,11 @@ async def insert_cases(
         insert(RunCase), [{**case, "snapshot": Written(case["snapshot"])} for case in cases]
     )
     await unit.connection.execute(insert(TestResult), list(results))
+
+
+async def set_warnings(unit: Unit, run_id: UUID, warnings: Sequence[Mapping[str, Any]]) -> None:
+    """Say of a new run what was seen while its cases were written."""
+    await unit.connection.execute(update(Run).where(Run.id == run_id).values(warnings=list(warnings)))
 
 
 async def find(unit: Unit, account_id: UUID, run_id: UUID) -> RowMapping | None:

@@ -17,7 +17,7 @@ from proctor_store.session import Database
 
 from .case_rows import new_record, rewritten
 from .integrations import integration_of
-from .validation import CaseChecks
+from .validation import CaseChecks, bot_of
 
 __all__ = ["CaseBulk"]
 
@@ -41,8 +41,8 @@ class CaseBulk:
         wanted = [self._record(caller, body, index, now=now) for index in range(len(body.cases))]
         _refuse_repeats(wanted)
         async with self._database.reading() as unit:
-            integration = await integration_of(unit, caller, body.integration_id)
-        findings = await self._checks.examine(body.cases, integration)
+            bot = await bot_of(unit, caller, body.integration_id)
+        findings = await self._checks.examine(body.cases, bot)
         problems = [
             problem.model_copy(update={"path": f"cases.{index}.{problem.path}"})
             for index, found in enumerate(findings)

@@ -11,7 +11,8 @@ from uuid import UUID
 import orjson
 
 from proctor_api.errors import too_large
-from proctor_contracts.assertions import AssertionBase, Outcome
+from proctor_contracts.assertion_base import AssertionBase
+from proctor_contracts.assertions import Outcome
 from proctor_contracts.cases import CaseFields, ScriptedMulti, ScriptedSingle
 from proctor_contracts.enums import Priority, RetryPolicy
 from proctor_contracts.ids import new_id

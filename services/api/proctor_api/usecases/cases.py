@@ -25,7 +25,7 @@ from proctor_store.session import Database
 
 from .case_rows import case_fields, case_view, new_record, rewritten
 from .integrations import integration_of
-from .validation import CaseChecks
+from .validation import CaseChecks, bot_of
 
 __all__ = ["Cases"]
 
@@ -61,8 +61,8 @@ class Cases:
             body, account_id=caller.account_id, integration_id=body.integration_id, now=self._clock()
         )
         async with self._database.reading() as unit:
-            integration = await integration_of(unit, caller, body.integration_id)
-        (findings,) = await self._checks.examine([body], integration)
+            bot = await bot_of(unit, caller, body.integration_id)
+        (findings,) = await self._checks.examine([body], bot)
         if findings.problems:
             raise bad_request(findings.problems)
         try:
@@ -137,9 +137,9 @@ class Cases:
             found = await cases.get(unit, caller.account_id, case_id)
             if found is None:
                 raise not_found("case")
-            integration = await integration_of(unit, caller, found.integration_id)
+            bot = await bot_of(unit, caller, found.integration_id)
         wanted = case_fields(found).model_copy(update=named)
-        (findings,) = await self._checks.examine([wanted], integration)
+        (findings,) = await self._checks.examine([wanted], bot)
         if findings.problems:
             raise bad_request(findings.problems)
         try:
@@ -188,7 +188,7 @@ class Cases:
         except ValidationError as error:
             case = None
             errors.extend(field_problems(error.errors(include_url=False), document).errors)
-        integration = None
+        bot = None
         if integration_id is not None:
             try:
                 known = UUID(integration_id) if isinstance(integration_id, str) else integration_id
@@ -198,7 +198,7 @@ class Cases:
                 errors.append(FieldProblem(path="integrationId", message="should be a UUID"))
             else:
                 async with self._database.reading() as unit:
-                    integration = await integration_of(unit, caller, known)
+                    bot = await bot_of(unit, caller, known)
         if case is None or errors:
             return CaseValidation(valid=False, errors=tuple(errors))
         try:
@@ -207,7 +207,7 @@ class Cases:
             )
         except ApiError as error:
             return CaseValidation(valid=False, errors=error.errors)
-        (findings,) = await self._checks.examine([case], integration)
+        (findings,) = await self._checks.examine([case], bot)
         return CaseValidation(
             valid=not findings.problems, errors=findings.problems, warnings=findings.warnings
         )

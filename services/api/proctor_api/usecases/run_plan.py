@@ -18,6 +18,7 @@ from proctor_contracts.enums import Priority, Provider, RetryPolicy, Runner
 from proctor_contracts.run_settings import RunSettings
 from proctor_contracts.schemas.common import FieldProblem, Warning_
 from proctor_contracts.schemas.runs import RunCreate
+from proctor_contracts.tool_assertions import Precedes
 from proctor_contracts.weather import parse_weather
 from proctor_store.repositories.cases import CaseRecord
 from proctor_store.repositories.handlers import HandlerRecord
@@ -26,9 +27,11 @@ from proctor_store.repositories.integrations import IntegrationRecord
 __all__ = [
     "DEFAULT_CASE_TIMEOUT_MS",
     "DEFAULT_THRESHOLD",
+    "blind_warning",
     "body_digest",
     "case_rows",
     "case_snapshot",
+    "is_blind",
     "not_available",
     "quota_wait",
     "result_rows",
@@ -73,6 +76,29 @@ def runner_problems(body: RunCreate, provider: Provider) -> list[FieldProblem]:
             if present
         ]
     return found
+
+
+def is_blind(case: CaseSnapshot, settings: RunSettings) -> bool:
+    """Whether a case asks for what this run cannot see: tool calls, or the ledger of writes."""
+    if settings.runner is Runner.GATEWAY:
+        return False
+    endpoint = settings.agent.endpoint
+    captures = endpoint is not None and endpoint.tool_calls_path is not None
+    return any(
+        check.needs_effects
+        or (not captures and (check.needs_tools or (isinstance(check, Precedes) and check.reads_tools)))
+        for check in case.assertions
+    )
+
+
+def blind_warning(cases: int) -> Warning_:
+    """Say of how many cases a check will stay undecided."""
+    some = "a case asserts" if cases == 1 else f"{cases} cases assert"
+    message = (
+        f"{some} tool calls or writes that this run does not see, so these checks stay undecided; "
+        "use runner: gateway, or set endpoint.toolCallsPath if the bot reports its calls"
+    )
+    return Warning_(path="runner", message=message, code="no_tool_capture")
 
 
 def selection_problems(body: RunCreate) -> list[FieldProblem]:

@@ -25,7 +25,7 @@ from proctor_store.conflicts import Vanished, conflicts
 from proctor_store.repositories import cases, pipeline, runs
 from proctor_store.session import Unit
 
-from .run_plan import case_rows, quota_wait, result_rows
+from .run_plan import blind_warning, case_rows, is_blind, quota_wait, result_rows
 
 __all__ = ["Draft", "ReadSnapshots", "RunWriter", "chosen_ids"]
 
@@ -105,9 +105,10 @@ class RunWriter:
                 await runs.insert_run(unit, row)
         except Vanished as error:
             raise not_found("integration") from error
-        place = 0
+        place = blind = 0
         async for parcel in draft.parcels():
             snapshots = [case for case, _ in parcel]
+            blind += sum(is_blind(case, draft.settings) for case in snapshots)
             await runs.insert_cases(
                 unit,
                 case_rows(row["id"], parcel),
@@ -122,6 +123,8 @@ class RunWriter:
                 ),
             )
             place += len(parcel)
+        if blind:
+            await runs.set_warnings(unit, row["id"], [*row["warnings"], _written(blind_warning(blind))])
         held = await self._settler.lock(unit, [row["id"]])
         await self._settler.flush(unit, held)
         run_id: UUID = row["id"]
@@ -145,7 +148,7 @@ class RunWriter:
             "prompt_overridden": draft.prompt_overridden,
             "settings": settings.model_dump(mode="json", by_alias=True),
             "tags": list(draft.tags),
-            "warnings": [warning.model_dump(by_alias=True) for warning in warnings],
+            "warnings": list(map(_written, warnings)),
             "window": settings.concurrency or DEFAULT_WINDOW,
             "total": total,
             "remaining": total,
@@ -173,6 +176,11 @@ class RunWriter:
         cure = f"{message}; add the price to the price table, or say budgetMode: best_effort"
         problem = FieldProblem(path="budgetMode", message=cure, code="price_unknown")
         raise bad_request([problem], code="price_unknown")
+
+
+def _written(warning: Warning_) -> dict[str, Any]:
+    """Write a warning as a run keeps it."""
+    return warning.model_dump(by_alias=True)
 
 
 def _too_many(settings: RunSettings, total: int) -> FieldProblem:

@@ -10,16 +10,22 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from uuid import UUID
 
+from proctor_api.auth import Caller
 from proctor_contracts.cases import CaseFields
 from proctor_contracts.enums import Provider
 from proctor_contracts.schemas.common import FieldProblem, Warning_
 from proctor_grading.context import GradingContext, LanguageDetector, RegexAnswer, RegexEngine
 from proctor_grading.lint import AgentFacts, lint, problems
 from proctor_grading.reference import check_reference
+from proctor_store.repositories import handlers
 from proctor_store.repositories.integrations import IntegrationRecord
+from proctor_store.session import Unit
 
-__all__ = ["CaseChecks", "Examine", "Findings", "examiner"]
+from .integrations import integration_of
+
+__all__ = ["Bot", "CaseChecks", "Examine", "Findings", "bot_of", "examiner"]
 
 _PATTERNS_KEPT = 4_096
 
@@ -32,8 +38,16 @@ class Findings:
     warnings: tuple[Warning_, ...] = ()
 
 
-Examine = Callable[[CaseFields, IntegrationRecord | None], Findings]
-"""Checks one case for its integration, if that is known; it blocks, on the thread of patterns."""
+@dataclass(frozen=True, slots=True)
+class Bot:
+    """The bot that a case will meet, with the names of its handlers."""
+
+    integration: IntegrationRecord
+    tools: tuple[str, ...]
+
+
+Examine = Callable[[CaseFields, Bot | None], Findings]
+"""Checks one case for its bot, if that is known; it blocks, on the thread of patterns."""
 
 
 class CaseChecks:
@@ -43,26 +57,34 @@ class CaseChecks:
         self._executor = executor
         self._examine = examine
 
-    async def examine(
-        self, cases: Sequence[CaseFields], integration: IntegrationRecord | None
-    ) -> tuple[Findings, ...]:
-        """Check cases of one integration, in their order."""
+    async def examine(self, cases: Sequence[CaseFields], bot: Bot | None) -> tuple[Findings, ...]:
+        """Check cases of one bot, in their order."""
         return await asyncio.get_running_loop().run_in_executor(
-            self._executor, lambda: tuple(self._examine(case, integration) for case in cases)
+            self._executor, lambda: tuple(self._examine(case, bot) for case in cases)
         )
+
+
+async def bot_of(unit: Unit, caller: Caller, integration_id: UUID) -> Bot:
+    """Read what a case can be checked against.
+
+    Raises:
+        ApiError: 404, for another account's integration as for none.
+    """
+    integration = await integration_of(unit, caller, integration_id)
+    return Bot(integration, await handlers.names(unit, integration.id))
 
 
 def examiner(*, regex: RegexEngine, languages: LanguageDetector | None = None) -> Examine:
     """Build the checks that `proctor_grading` knows."""
     remembered = _Remembering(regex)
 
-    def examine(case: CaseFields, integration: IntegrationRecord | None) -> Findings:
+    def examine(case: CaseFields, bot: Bot | None) -> Findings:
         found = [
             FieldProblem(path=one.path, message=one.message, code="invalid")
             for one in problems(case, regex=remembered, languages=languages)
         ]
         if not found and case.reference is not None:
-            prompt = "" if integration is None else integration.agent_prompt
+            prompt = "" if bot is None else bot.integration.agent_prompt
             context = GradingContext(regex=regex, prompt=prompt, languages=languages)
             found = [
                 FieldProblem(
@@ -74,20 +96,25 @@ def examiner(*, regex: RegexEngine, languages: LanguageDetector | None = None) -
             ]
         warnings = (
             Warning_(path=one.path, message=one.message, code=one.code)
-            for one in lint(case, agent=_facts(integration))
+            for one in lint(case, agent=_facts(bot))
         )
         return Findings(tuple(found), tuple(warnings))
 
     return examine
 
 
-def _facts(integration: IntegrationRecord | None) -> AgentFacts:
-    if integration is None:
+def _facts(bot: Bot | None) -> AgentFacts:
+    """Say what runs of this bot can see; which runner a run will have is not known when a case is saved."""
+    if bot is None:
         return AgentFacts()
+    integration = bot.integration
+    prompt = bool(integration.agent_prompt.strip())
+    if Provider(integration.provider).takes_tools and bot.tools:
+        return AgentFacts(tools=frozenset(bot.tools), has_prompt=prompt)
     reported = integration.provider == Provider.HTTP and bool(
         (integration.endpoint or {}).get("toolCallsPath")
     )
-    return AgentFacts(captures_tools=reported, has_prompt=bool(integration.agent_prompt.strip()))
+    return AgentFacts(captures_tools=reported, keeps_ledger=False, has_prompt=prompt)
 
 
 class _Remembering:
