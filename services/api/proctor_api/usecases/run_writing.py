@@ -25,7 +25,8 @@ from proctor_store.conflicts import Vanished, conflicts
 from proctor_store.repositories import cases, pipeline, runs
 from proctor_store.session import Unit
 
-from .run_plan import blind_warning, case_rows, is_blind, quota_wait, result_rows
+from .run_plan import case_rows, quota_wait, result_rows
+from .run_tools import blind_warning, is_blind
 
 __all__ = ["Draft", "ReadSnapshots", "RunWriter", "chosen_ids"]
 

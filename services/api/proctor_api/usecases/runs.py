@@ -26,9 +26,9 @@ from .run_plan import (
     case_snapshot,
     not_available,
     run_settings,
-    runner_problems,
     selection_problems,
 )
+from .run_tools import runner_problems
 from .run_view import MICRO_PER_CENT, run_view
 from .run_writing import Draft, RunWriter, chosen_ids
 
