@@ -6,14 +6,19 @@ import asyncio
 import importlib
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
+import orjson
+
+from proctor_contracts.base import Json
 from proctor_contracts.egress import EgressRefused
 from proctor_contracts.enums import Blame
 
 from .door import Door, Surroundings
 from .errors import LlmError, LlmErrorCode
 from .faults import connection_fault, provider_fault, too_large
+from .repeating import MadeRequest, RawReply, RefusedError
+from .replies import loads
 from .transport import ReplyTooLargeError, http_client
 
 __all__ = ["MAX_REPLY_BYTES", "Sdk", "require_model"]
@@ -46,16 +51,28 @@ class Sdk:
         self._module: ModuleType | None = None
         self._httpx: Any = None
         self._client: Any = None
+        self._made: dict[tuple[str, bool], MadeRequest] = {}
         self._making = asyncio.Lock()
 
-    async def post(self, path: str, body: dict[str, Any], *, stream: bool = False) -> Any:
+    async def post(self, path: str, body: dict[str, Any], *, stream: bool = False) -> RawReply:
         """Send a body as it is and give the raw response; with `stream` its body is unread.
 
         This is the SDKs' own way past their request and response models, which cost more CPU than the call,
         warn about models that are merely old, and stumble over what a compatible gateway does differently.
+        Once an SDK's request was answered, later ones are sent as it made it.
         """
+        made = self._made.get((path, stream))
+        data = None if made is None else _encoded(body)
+        if made is not None and data is not None:
+            try:
+                return await made.send(self._door, data, stream=stream, limit=MAX_REPLY_BYTES)
+            except RefusedError as refused:
+                said = _readable(refused.body)
+                raise self.status_fault(refused.status, said, retry_after=refused.retry_after) from None
         client = await self.client()
-        return await client.post(path, cast_to=self._httpx.Response, body=body, stream=stream)
+        response = await client.post(path, cast_to=self._httpx.Response, body=body, stream=stream)
+        self._made[path, stream] = MadeRequest.of(response.request)
+        return cast("RawReply", response)
 
     async def client(self) -> Any:
         """Give the SDK's client."""
@@ -75,6 +92,7 @@ class Sdk:
         if self._client is not None:
             await self._client.close()
             self._client = None
+            self._made.clear()
 
     def fault(self, error: Exception) -> LlmError | EgressRefused:
         """Name what an SDK call raised; anything that is not the SDK's or the wire's is raised again."""
@@ -117,6 +135,21 @@ class Sdk:
         except ModuleNotFoundError as error:
             message = f"{name} is not installed: pip install 'proctor[models]'"
             raise LlmError(LlmErrorCode.PROVIDER_UNAVAILABLE, message, blame=Blame.INFRASTRUCTURE) from error
+
+
+def _encoded(body: dict[str, Any]) -> bytes | None:
+    try:
+        return orjson.dumps(body)
+    except TypeError:
+        # A lone surrogate or a very large number: the SDK says what it thinks of it.
+        return None
+
+
+def _readable(raw: bytes) -> Json:
+    try:
+        return loads(raw)
+    except ValueError:
+        return raw.decode("utf-8", "replace")
 
 
 def require_model(provider: str, model: str) -> None:
