@@ -109,10 +109,13 @@ class FakeModels:
 
 @dataclass
 class FakeHandlers:
-    """Answers tool calls by handler name; a callable is given the arguments."""
+    """Answers tool calls by handler name; a callable is given the arguments, with `hang` none is answered."""
 
     answers: dict[str, Any] = field(default_factory=dict)
+    hang: bool = False
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    called: asyncio.Event = field(default_factory=asyncio.Event)
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def call(
         self, handler: HandlerSnapshot, args: Mapping[str, Any], *, integration: str, deadline: float
@@ -120,6 +123,13 @@ class FakeHandlers:
         assert integration == "support-bot"
         assert deadline > 0
         self.calls.append((handler.name, dict(args)))
+        self.called.set()
+        if self.hang:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.cancelled.set()
+                raise
         answer = self.answers.get(handler.name, {"ok": True})
         answer = answer(args) if callable(answer) else answer
         match answer:

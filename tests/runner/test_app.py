@@ -25,7 +25,18 @@ from proctor_contracts.topology import COLLECTOR_RESULTS, CONTROL, LIVE, runner_
 from proctor_grading.regex import QuickJsRegex
 from proctor_runner.app import RunnerService, create_runner
 from proctor_runner.settings import RunnerSettings
-from tests.runner.fakes import GRADING, RUN, FakeAgent, FakeHandlers, FakeModels, job
+from tests.runner.fakes import (
+    GRADING,
+    RUN,
+    FakeAgent,
+    FakeHandlers,
+    FakeModels,
+    asks,
+    gateway_job,
+    handler,
+    job,
+    use,
+)
 
 OTHER_RUN = UUID(int=77)
 
@@ -36,6 +47,7 @@ class Stage:
 
     bus: InProcessBus
     agent: FakeAgent
+    handlers: FakeHandlers
     runner: RunnerService
     facts: list[CaseExecuted] = field(default_factory=list)
     heard: list[Transient] = field(default_factory=list)
@@ -63,17 +75,17 @@ class Stage:
 
 @pytest.fixture
 async def stage() -> AsyncIterator[Stage]:
-    bus, agent = InProcessBus(), FakeAgent()
+    bus, agent, handlers = InProcessBus(), FakeAgent(), FakeHandlers()
     runner = create_runner(
         settings=RunnerSettings(worker_id="runner-1", concurrency=2),
         bus=bus,
         models=FakeModels(agent),
-        handlers=FakeHandlers(),
+        handlers=handlers,
         redactor=Redactor(),
         regex=QuickJsRegex(),
         regex_thread=GRADING,
     )
-    stage = Stage(bus, agent, runner)
+    stage = Stage(bus, agent, handlers, runner)
     collector = Subscription(
         queue=COLLECTOR_RESULTS,
         models={"case.executed": CaseExecuted, "case.judged": CaseJudged},
@@ -156,6 +168,18 @@ async def test_a_cancelled_run_is_dropped_in_mid_call_and_in_the_queue(stage: St
     assert [fact.run_id for fact in facts] == [OTHER_RUN]
     assert calls <= 2, "only what was in a call when the run was cancelled has called"
     assert len(stage.agent.requests) == calls + 1
+
+
+async def test_a_cancelled_run_is_dropped_in_mid_call_of_a_tool(stage: Stage) -> None:
+    stage.handlers.hang = True
+    stage.agent.answers = (asks(use("get_order")),)
+    await stage.bus.publish(gateway_job(handlers=(handler("get_order", is_side_effect=False),)))
+    await asyncio.wait_for(stage.handlers.called.wait(), 5)
+    await stage.bus.announce(RunCancelled(run_ids=(RUN,)))
+    await asyncio.wait_for(stage.handlers.cancelled.wait(), 5)
+    await stage.settled()
+    assert stage.facts == []
+    assert len(stage.agent.requests) == 1, "no tool result was sent back"
 
 
 async def test_a_second_cancel_changes_nothing(stage: Stage) -> None:

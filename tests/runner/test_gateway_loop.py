@@ -8,15 +8,19 @@ from typing import Any
 
 import pytest
 
+from proctor_api.pipeline.budget import shares
 from proctor_chassis.secrets import Redactor
 from proctor_contracts.enums import Blame, Provider
 from proctor_contracts.messages import CaseExecuted
+from proctor_contracts.run_settings import RunSettings
 from proctor_llm.errors import LlmErrorCode
-from proctor_llm.types import ChatMessage, ChatRequest, Finish, ToolUse, Usage
+from proctor_llm.prices import Prices
+from proctor_llm.types import ChatMessage, ChatRequest, Completion, Finish, ToolUse, Usage
 from proctor_runner.gateway.outcome import Failure, Outcome
 from proctor_runner.gateway.turn import CAPPED
 from proctor_runner.loops.gateway import MAX_ITERATIONS
 from tests.runner.fakes import (
+    GROQ_MODEL,
     FakeAgent,
     FakeHandlers,
     asks,
@@ -278,27 +282,46 @@ async def test_a_handler_that_outlasts_the_case_ends_it_and_the_tool_is_to_blame
 
 
 async def test_a_cancelled_case_stops_within_its_tool_call_and_asks_nothing_more() -> None:
-    begun, gone = asyncio.Event(), asyncio.Event()
-
-    async def never(*_: Any, **__: Any) -> Outcome:
-        begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            gone.set()
-        raise AssertionError
-
-    handlers = FakeHandlers()
-    handlers.call = never  # type: ignore[method-assign]  # a handler that never answers
+    handlers = FakeHandlers(hang=True)
     agent = FakeAgent(answers=(asks(use("get_order"), use("get_order", {"id": 2})),))
     playing = asyncio.create_task(attempts(agent, handlers=handlers).play(gateway_job(handlers=(GET_ORDER,))))
     async with asyncio.timeout(5):
-        await begun.wait()
+        await handlers.called.wait()
         playing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await playing
-    assert gone.is_set()
-    assert len(agent.requests) == 1
+    assert handlers.cancelled.is_set()
+    assert len(agent.requests) == len(handlers.calls) == 1
+
+
+async def test_what_is_reserved_for_a_case_is_enough_for_the_longest_conversation() -> None:
+    price = Prices.load().find("groq", GROQ_MODEL)
+    assert price is not None
+    prompt = 2_000
+
+    def dearest(*bubbles: str, **more: Any) -> Completion:
+        nonlocal prompt
+        spent = Usage(prompt_tokens=prompt, completion_tokens=1_024)
+        prompt += 1_024 + 3_000
+        return reply(*bubbles, usage=spent, cost_micro_usd=price.cost(spent), **more)
+
+    body = {"id": "A-7", "note": "ї" * 40, "qty": 1, "items": [{"sku": "x"}]}
+    tools = [handler(f"get_order_{at}", is_side_effect=False, body=body) for at in range(5)]
+    rounds = [
+        lambda _: dearest(finish=Finish.TOOL_USE, tool_uses=(use("get_order_1"), use("get_order_2"))),
+    ] * (MAX_ITERATIONS - 1)
+    agent = FakeAgent(answers=(*rounds, lambda _: dearest("Вітаю"), *rounds, lambda _: dearest("Вітаю")))
+    long = FakeHandlers({tool.name: {"text": "x" * 1_500} for tool in tools})
+    wanted = gateway_job("Раз", "Два", handlers=tools)
+    reserved = shares(wanted.case, RunSettings(agent=wanted.agent, runner=wanted.runner), Prices.load())
+    assert reserved is not None
+    fact = await attempts(agent, handlers=long).play(
+        wanted.model_copy(update={"budget_micro_usd": reserved.agent})
+    )
+    assert fact.error is None
+    assert len(agent.requests) == 2 * MAX_ITERATIONS
+    assert fact.cost_micro_usd is not None
+    assert fact.cost_micro_usd <= reserved.agent
 
 
 async def test_no_round_is_begun_whose_worst_case_does_not_fit_the_share() -> None:

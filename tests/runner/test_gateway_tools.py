@@ -43,22 +43,22 @@ def test_a_schema_is_derived_from_the_example_body() -> None:
     assert parameters_of(handler(body=body)) == {
         "type": "object",
         "properties": {
-            "order_id": {"type": "string", "description": "for example A-7"},
-            "qty": {"type": "integer", "description": "for example 2"},
-            "price": {"type": "number", "description": "for example 1.5"},
+            "order_id": {"type": "string", "description": "e.g. A-7"},
+            "qty": {"type": "integer", "description": "e.g. 2"},
+            "price": {"type": "number", "description": "e.g. 1.5"},
             "vip": {"type": "boolean"},
             "note": {},
             "items": {
                 "type": "array",
                 "items": {
                     "type": "object",
-                    "properties": {"sku": {"type": "string", "description": "for example x"}},
+                    "properties": {"sku": {"type": "string", "description": "e.g. x"}},
                 },
             },
             "empty": {"type": "array", "items": {}},
             "to": {
                 "type": "object",
-                "properties": {"city": {"type": "string", "description": "for example Київ"}},
+                "properties": {"city": {"type": "string", "description": "e.g. Київ"}},
             },
             "from_template": {"type": "string"},
         },
@@ -72,7 +72,7 @@ def test_an_example_that_is_no_object_suggests_nothing(body: Any) -> None:
 
 def test_an_example_written_as_text_is_read() -> None:
     assert parameters_of(handler(body='{"a": 1}'))["properties"] == {
-        "a": {"type": "integer", "description": "for example 1"}
+        "a": {"type": "integer", "description": "e.g. 1"}
     }
 
 

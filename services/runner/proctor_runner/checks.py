@@ -15,7 +15,7 @@ _NEEDS_MODEL = frozenset({Provider.ANTHROPIC, Provider.GROQ, Provider.OPENAI})
 def problem(job: CaseRequested) -> CaseError | None:
     """Say why a job cannot be played at all, or None when it can."""
     agent = job.agent
-    if job.runner is Runner.GATEWAY and agent.provider is Provider.HTTP:
+    if job.runner is Runner.GATEWAY and not agent.provider.takes_tools:
         return CaseError(
             code="runner_mismatch",
             message=(

@@ -110,11 +110,11 @@ def _schema(example: Json, *, depth: int) -> dict[str, Any]:  # noqa: PLR0911 - 
         case bool():
             return {"type": "boolean"}
         case int():
-            return {"type": "integer", "description": f"for example {example}"}
+            return {"type": "integer", "description": f"e.g. {example}"}
         case float():
-            return {"type": "number", "description": f"for example {example}"}
+            return {"type": "number", "description": f"e.g. {example}"}
         case str() if example.strip() and "{{" not in example:
-            return {"type": "string", "description": f"for example {example[:_SHOWN]}"}
+            return {"type": "string", "description": f"e.g. {example[:_SHOWN]}"}
         case str():
             return {"type": "string"}
         case dict():
