@@ -48,7 +48,9 @@ def command(context: Context, *, suite: Path, port: int, source: str | None) -> 
         tell=context.screen.say,
     )
     for name in twin.elsewhere:
-        context.screen.complain(f"warning: {name} has an absolute url, which runs call instead of the twin")
+        context.screen.complain(
+            f"warning: {name} has an absolute url, which runs call wherever it leads: point it here, or drop it"
+        )
 
     def ready(url: str) -> None:
         places = "\n".join(f"  {place}" for place in twin.places)

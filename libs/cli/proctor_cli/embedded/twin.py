@@ -33,8 +33,8 @@ Answered = tuple[HTTPStatus, Json]
 class Twin:
     """The handlers of one integration with one memory; `tell` hears of every call.
 
-    `elsewhere` names the handlers whose absolute URL a run calls itself, past the twin; here they answer
-    at the address that they would have without one.
+    `elsewhere` names the handlers with an absolute URL: a run calls it wherever it leads. Its path is
+    answered here, so that one who points it at the twin has it played.
     """
 
     def __init__(
@@ -52,13 +52,11 @@ class Twin:
         elsewhere = []
         for given in handlers:
             handler = HandlerSnapshot(id=new_id(), **dict(given))
-            named = _place("", integration=integration, handler=handler.name)
-            place = _place(handler.url, integration=integration, handler=handler.name)
-            if place is None:
+            for url in ("", handler.url):
+                found = handler_url(url, core_url=HERE, integration=integration, handler=handler.name)
+                self._routes.setdefault((handler.method, URL(found).raw_path), handler)
+            if not found.startswith(f"{HERE}/"):
                 elsewhere.append(handler.name)
-            for path in (named, place):
-                if path is not None:
-                    self._routes.setdefault((handler.method, path), handler)
         self.elsewhere = tuple(elsewhere)
 
     @property
@@ -87,11 +85,6 @@ class Twin:
             for values, value in ((plain, text), (typed, _typed(text))):
                 values[name] = value if name not in values else [*_listed(values[name]), value]
         return typed if self._recorded.find(handler.name, typed) is not None else plain
-
-
-def _place(url: str, *, integration: str, handler: str) -> str | None:
-    found = handler_url(url, core_url=HERE, integration=integration, handler=handler)
-    return URL(found).raw_path if found.startswith(f"{HERE}/") else None
 
 
 def _of_body(body: bytes) -> Mapping[str, Json] | None:
