@@ -125,3 +125,14 @@ async def test_recording_writes_one_line_a_call_even_when_calls_overlap(tmp_path
     assert {json.loads(line)["digest"] for line in lines} == {
         request_digest(chat(f"q{at}")) for at in range(20)
     }
+
+
+async def test_a_recording_written_by_hand_may_hold_what_no_database_stores(
+    replaying: Bench, tmp_path: Path
+) -> None:
+    uses = [{"id": "1", "name": "t", "args": {"a": "x\x00"}, "argsRaw": "{}"}]
+    line = {"digest": request_digest(chat("Привіт")), "reply": {"text": "\x00", "toolUses": uses}}
+    (tmp_path / "replies.jsonl").write_text(json.dumps(line), encoding="utf-8")
+    found = await replaying.ask(Provider.REPLAY, chat("Привіт"))
+    assert found.text == "\ufffd"
+    assert found.tool_uses[0].args == {"a": "x\ufffd"}

@@ -78,6 +78,14 @@ def test_what_is_deleted_stays_gone() -> None:
     assert answer_read(Deleted("a")) == {"dryRun": True, "found": False, "deleted": True, "id": "a"}
 
 
+def test_arguments_neither_take_the_mark_away_nor_leave_a_record_without_an_id() -> None:
+    memory = Memory()
+    made = answer_write(CREATE, {"dryRun": False, "id": None}, memory)
+    assert made.answer == {"dryRun": True, "id": "dry-order-1"}
+    changed = answer_write(UPDATE, {"dryRun": False, "order_id": "z", "id": None}, memory)
+    assert (changed.answer["dryRun"], changed.answer["id"]) == (True, "z")
+
+
 def test_a_read_is_no_write() -> None:
     with pytest.raises(ValueError, match="writes nothing"):
         answer_write(effect(Action.READ), {}, Memory())

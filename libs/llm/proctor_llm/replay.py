@@ -16,6 +16,7 @@ from proctor_contracts.enums import Blame
 from .calls import Caller, Tally
 from .client import LlmClient
 from .errors import LlmError, LlmErrorCode
+from .replies import clean
 from .types import ChatRequest, Completion, Finish, ReportedCall, ToolUse, Usage
 
 __all__ = ["RecordingClient", "ReplayClient", "request_digest"]
@@ -128,7 +129,7 @@ def _load(folder: Path) -> dict[str, Completion]:
             if not line.strip():
                 continue
             try:
-                entry = orjson.loads(line)
+                entry = clean(orjson.loads(line))
                 replies.setdefault(entry["digest"], _read(entry["reply"]))
             except (ValueError, KeyError, TypeError) as error:
                 message = f"cannot read the recorded reply in {file.name}, line {number}: {error!r}"

@@ -45,7 +45,10 @@ class Grader:
 def cheap(assertions: Sequence[Assertion], transcript: Sequence[TranscriptEntry]) -> bool:
     """Whether grading takes less time than handing it to another thread, whatever the texts hold."""
     return (
-        all(assertion.kind in _PLAIN for assertion in assertions)
+        all(
+            assertion.kind in _PLAIN or (assertion.kind == "tool_call" and assertion.args_regex is None)
+            for assertion in assertions
+        )
         and sum(len(entry.content) for entry in transcript) <= _CHEAP_TEXT
     )
 

@@ -87,35 +87,39 @@ def answer_write(effect: HandlerEffect, args: Mapping[str, Json], memory: Memory
     match effect.action:
         case Action.CREATE:
             key = key or memory.new_key(entity)
-            record = {**args, "id": args.get("id", key)}
+            record = {**args, "id": key if args.get("id") is None else args["id"]}
             memory.keep(entity, Stored(key, record))
         case Action.UPDATE:
             key = key or (known.key if known is not None else _ANY)
             before = {} if known is None or isinstance(known, Deleted) else known.record
             record = {**before, **args}
-            if key:
-                record.setdefault("id", key)
+            if key and record.get("id") is None:
+                record["id"] = key
             memory.keep(entity, Stored(key, record) if isinstance(known, Stored) else Patched(key, record))
         case Action.DELETE:
             key = key or (known.key if known is not None else _ANY)
             memory.keep(entity, Deleted(key))
-            told = {DRY_RUN: True, **args, "deleted": True}
-            return Written(key or None, None, told)
+            return Written(key or None, None, _marked({**args, "deleted": True}))
         case Action.READ:
             raise ValueError(f"{entity}: a read writes nothing")
         case _:
             assert_never(effect.action)
-    return Written(key or None, record, {DRY_RUN: True, **record})
+    return Written(key or None, record, _marked(record))
 
 
 def answer_read(known: Known, *, real: Json = None) -> dict[str, Json]:
     """Answer a read of a record that this conversation wrote; changes are laid over what is really there."""
     match known:
         case Stored(record=record):
-            return {DRY_RUN: True, **record}
+            return _marked(record)
         case Patched(record=record):
-            return {**(real if isinstance(real, dict) else {}), DRY_RUN: True, **record}
+            return _marked({**real, **record} if isinstance(real, dict) else record)
         case Deleted(key=key):
-            return {DRY_RUN: True, "found": False, "deleted": True, **({"id": key} if key else {})}
+            return _marked({"found": False, "deleted": True, **({"id": key} if key else {})})
         case _:
             assert_never(known)
+
+
+def _marked(record: Mapping[str, Json]) -> dict[str, Json]:
+    """Say first that this is a dry run, whatever an argument of that name says."""
+    return {DRY_RUN: True, **record} | {DRY_RUN: True}
