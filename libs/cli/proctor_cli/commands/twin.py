@@ -49,7 +49,7 @@ def command(context: Context, *, suite: Path, port: int, source: str | None) -> 
     )
     for name in twin.elsewhere:
         context.screen.complain(
-            f"warning: {name} has an absolute url, which runs call wherever it leads: point it here, or drop it"
+            f"warning: {name} has an absolute url, which runs call wherever it leads; point it here"
         )
 
     def ready(url: str) -> None:
