@@ -107,7 +107,7 @@ def cancel(turn: Turn) -> str:
         return f"Замовлення {order} вже не можна скасувати."
     turn.use("cancel_order", order=order)
     after = turn.use("check_order_status", order=order)
-    if after.get("deleted") or after.get("status") == "cancelled":
+    if after.get("found") is False or after.get("status") == "cancelled":
         return f"Замовлення {order} скасовано."
     return f"Не вдалося скасувати замовлення {order}."
 
