@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from proctor_contracts.endpoint import HttpEndpoint, SecretRef, endpoint_problem, parse_path
 from proctor_contracts.enums import Provider
+from proctor_contracts.schemas.integrations import HandlerCreate, HandlerPatch
 
 GOOD: dict[str, Any] = {
     "url": "http://127.0.0.1:8900/chat",
@@ -56,6 +57,7 @@ def test_defaults_are_those_of_the_documentation() -> None:
         ({"headers": {"X-A": "{{token}}"}}, "header X-A: unknown placeholder {{token}}"),
         ({"headers": {"X A": "1"}}, "header name"),
         ({"headers": {"X-A": "1\r\nX-B: 2"}}, "line break"),
+        ({"headers": {"Content-Length": "1"}}, "where a body ends"),
         ({"headers": {"X-A": {"secret": "../key"}}}, "secret"),
         ({"headers": {"X-A": {"secret": "KEY", "extra": 1}}}, "extra"),
         ({"replyPath": "answer"}, "starts with $"),
@@ -118,3 +120,12 @@ def test_what_an_http_agent_lacks_is_said() -> None:
         endpoint_problem(Provider.OPENAI, HttpEndpoint.model_validate({"url": "http://x.example/v1"})) is None
     )
     assert endpoint_problem(Provider.ANTHROPIC, None) is None
+
+
+@pytest.mark.parametrize("headers", [{"X A": "1"}, {"X-A": "1\r\nB: 2"}, {"Transfer-Encoding": "chunked"}])
+def test_a_handlers_headers_are_checked_like_those_of_an_endpoint(headers: dict[str, str]) -> None:
+    with pytest.raises(ValidationError):
+        HandlerCreate(name="t", headers=headers)
+    with pytest.raises(ValidationError):
+        HandlerPatch(headers=headers)
+    assert HandlerCreate(name="t", headers={"X-A": "1"}).headers == {"X-A": "1"}

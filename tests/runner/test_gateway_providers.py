@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import random
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ from proctor_contracts.enums import Blame, Provider
 from proctor_contracts.messages import CaseExecuted, CaseRequested
 from proctor_grading.regex import QuickJsRegex
 from proctor_llm import LlmSettings, Models, Surroundings
+from proctor_llm.replay import RecordingClient
 from proctor_runner.attempts import Attempts
 from proctor_runner.gateway.webhook import Webhooks
 from proctor_runner.grader import Grader
@@ -45,6 +48,7 @@ TWO_ALIKE = ("escalation.payment", "escalation_payment")
 class Stage:
     stub: StubProvider
     hooks: WebhookServer
+    models: Models
     webhooks: Webhooks
     attempts: Attempts
 
@@ -100,7 +104,7 @@ async def stage() -> AsyncIterator[Stage]:
             clock=SystemClock(),
             worker_id="runner-1",
         )
-        yield Stage(stub, hooks, webhooks, attempts)
+        yield Stage(stub, hooks, models, webhooks, attempts)
         await models.aclose()
         await door.aclose()
 
@@ -288,6 +292,28 @@ async def test_a_dry_run_of_many_cases_writes_nothing_over_http(stage: Stage) ->
     assert [len(fact.effects) for fact in facts] == [2] * 30
     assert stage.hooks.writes == []
     assert len(stage.hooks.calls) == 30
+
+
+async def test_a_conversation_with_tools_is_replayed_as_it_was_recorded(stage: Stage, tmp_path: Path) -> None:
+    stage.hooks.answers["/support-bot/webhook/get_order"] = {"id": "A-7", "status": "paid"}
+    stage.stub.script(
+        Say("Зараз.", tools=(Tool("get_order", {"id": "A-7"}), Tool("create_refund", {"order_id": "A-7"}))),
+        Say("Вітаю, готово."),
+    )
+    tools = (reader("get_order"), handler("create_refund"))
+    live = stage.models.client(Provider.OPENAI)
+    stage.models._clients[Provider.OPENAI, ""] = RecordingClient(inner=live, file=tmp_path / "replies.jsonl")
+    recorded = await stage.play(Provider.OPENAI, *tools)
+    stage.models._settings = dataclasses.replace(stage.models._settings, replay_dir=tmp_path)
+    fields = {"provider": Provider.REPLAY, "model": MODELS[Provider.OPENAI]}
+    replayed = await stage.attempts.play(gateway_job("Привіт", handlers=tools, agent_fields=fields))
+    assert replayed.error is None
+    assert len(stage.stub.requests) == 2, "the model was asked only while it was recorded"
+    assert [(one.content, one.finish) for one in replayed.transcript] == [
+        (one.content, one.finish) for one in recorded.transcript
+    ]
+    assert replayed.effects == recorded.effects
+    assert len(stage.hooks.calls) == 2, "handlers are called by a replay too"
 
 
 async def test_a_slow_handler_holds_up_its_own_case_alone_and_a_cancel_ends_it(stage: Stage) -> None:

@@ -195,7 +195,13 @@ async def test_a_call_that_is_cancelled_ends_at_once(stage: Stage) -> None:
         ({"url": "http://user:pw@127.0.0.1/x"}, "refused_by_egress", "credentials"),
         ({"url": "http://127.0.0.1\\@evil.example/"}, "refused_by_egress", "character"),
         ({"headers": {"X-Key": {"secret": "OTHER"}}}, "missing_secret", "PROCTOR_SECRET_OTHER"),
-        ({"headers": {"X-Key": "a\r\nB: c"}}, "bad_request", "sent"),
+        ({"headers": {"X-Key": "a\r\nB: c"}}, "bad_request", "line break"),
+        ({"headers": {"X Key": "a"}}, "bad_request", "not a header name"),
+        ({"headers": {"Ключ": "a"}}, "bad_request", "not a header name"),
+        ({"headers": {"content-length": "3"}}, "bad_request", "content-length"),
+        ({"headers": {"X-Key": {"secret": 5}}}, "bad_request", "neither"),
+        ({"url": "http://[::1/x"}, "refused_by_egress", "URL"),
+        ({"url": "a b"}, "refused_by_egress", "character"),
     ],
 )
 async def test_a_handler_that_cannot_be_asked_is_unreachable(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
@@ -11,7 +12,8 @@ from .base import TRUSTED, Json, SafeText, Strict, unstorable
 from .enums import Provider
 
 __all__ = [
-    "PLACEHOLDERS", "HttpEndpoint", "JsonPath", "SecretRef", "endpoint_problem", "parse_path", "placeholders",
+    "PLACEHOLDERS", "HttpEndpoint", "JsonPath", "SecretRef", "checked_headers", "endpoint_problem",
+    "parse_path", "placeholders",
 ]  # fmt: skip
 
 PLACEHOLDERS = ("message", "messages", "prompt", "conversationId", "externalUserId")
@@ -21,6 +23,7 @@ _PLACEHOLDER = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
 _STEP = re.compile(r"""\.([^.\[\]"'\s]+)|\[(\d{1,6})\]|\["([^"]+)"\]|\['([^']+)'\]""")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[^\x00-\x08\x0a-\x1f\x7f]*")
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
 _BODY_DEPTH = 64
 
 
@@ -67,6 +70,22 @@ class SecretRef(Strict):
     secret: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")
 
 
+def checked_headers(headers: Mapping[str, str | SecretRef]) -> Mapping[str, str | SecretRef]:
+    """Give headers back when they can be sent.
+
+    Raises:
+        ValueError: naming the header that cannot.
+    """
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is not a header name")
+        if name.lower() in _FRAMING:
+            raise ValueError(f"{name} says where a body ends, and is written by whoever sends it")
+        if isinstance(value, str) and not _HEADER_VALUE.fullmatch(value):
+            raise ValueError(f"the value of {name} holds a control character or a line break")
+    return headers
+
+
 class HttpEndpoint(Strict):
     """Where and how to reach an agent over HTTP.
 
@@ -103,12 +122,9 @@ class HttpEndpoint(Strict):
     @field_validator("headers")
     @classmethod
     def _sendable(cls, headers: dict[str, str | SecretRef]) -> dict[str, str | SecretRef]:
+        checked_headers(headers)
         for name, value in headers.items():
-            if not _HEADER_NAME.fullmatch(name):
-                raise ValueError(f"{name!r} is not a header name")
             if isinstance(value, str):
-                if not _HEADER_VALUE.fullmatch(value):
-                    raise ValueError(f"the value of {name} holds a control character or a line break")
                 _check_placeholders(value, where=f"header {name}")
         return headers
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 
 from proctor_contracts.base import SafeText, Strict, Wire
 from proctor_contracts.effects import HandlerEffect
-from proctor_contracts.endpoint import HttpEndpoint, SecretRef
+from proctor_contracts.endpoint import HttpEndpoint, SecretRef, checked_headers
 from proctor_contracts.enums import KeyKind, Provider
 
 from .common import Timestamp
@@ -28,6 +28,7 @@ __all__ = [
 
 IntegrationName = Annotated[SafeText, AfterValidator(str.strip), Field(min_length=1, max_length=128)]
 Prompt = Annotated[SafeText, Field(max_length=262_144)]
+HandlerHeaders = Annotated[dict[str, SafeText | SecretRef], AfterValidator(checked_headers)]
 Model = Annotated[SafeText, Field(min_length=1, max_length=256)]
 
 
@@ -77,7 +78,7 @@ class HandlerCreate(Strict):
     description: Annotated[SafeText, Field(max_length=4_000)] | None = None
     url: Annotated[SafeText, Field(max_length=2_048)] = ""
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "POST"
-    headers: dict[str, SafeText | SecretRef] = Field(default_factory=dict)
+    headers: HandlerHeaders = Field(default_factory=dict)
     body: Any = None
     parameters_schema: dict[str, Any] | None = None
     is_side_effect: bool | None = None
@@ -91,7 +92,7 @@ class HandlerPatch(Strict):
     description: Annotated[SafeText, Field(max_length=4_000)] | None = None
     url: Annotated[SafeText, Field(max_length=2_048)] | None = None
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None
-    headers: dict[str, SafeText | SecretRef] | None = None
+    headers: HandlerHeaders | None = None
     body: Any = None
     parameters_schema: dict[str, Any] | None = None
     is_side_effect: bool | None = None

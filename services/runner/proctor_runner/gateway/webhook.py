@@ -15,7 +15,7 @@ from proctor_chassis.egress.fetch import Answer, AnswerTooLargeError, fetch
 from proctor_contracts.agents import HandlerSnapshot
 from proctor_contracts.base import Json
 from proctor_contracts.egress import EgressRefused
-from proctor_contracts.endpoint import SecretRef
+from proctor_contracts.endpoint import SecretRef, checked_headers
 from proctor_llm.door import SecretSource
 from proctor_llm.replies import clean, clean_text, excerpt, loads
 
@@ -133,18 +133,21 @@ class Webhooks:
             for name, value in (_DEFAULT_HEADERS if with_body else _DEFAULT_HEADERS[1:])
             if name.lower() not in given
         }
-        headers.update((name, self._header(name, value)) for name, value in handler.headers.items())
-        return headers
+        own = {name: self._header(name, value) for name, value in handler.headers.items()}
+        checked_headers(own)
+        return headers | own
 
     def _header(self, name: str, value: Json) -> str:
         match value:
+            case str():
+                return value
             case SecretRef(secret=secret) | {"secret": str(secret)}:
                 found = self._secrets.find(secret)
                 if found is None:
                     raise _SecretMissingError(f"header {name}: {self._secrets.how_to_set(secret)}")
                 return found
             case _:
-                return str(value)
+                raise ValueError(f"header {name} is neither a text nor a secret")
 
 
 def read_answer(answer: Answer) -> Outcome:
