@@ -1,7 +1,7 @@
 """The AsyncAPI document against the file that is shipped.
 
-After a deliberate change run `PROCTOR_REWRITE_GOLDENS=1 pytest tests/contracts/test_asyncapi.py`, and read the
-difference.
+After a deliberate change run `PROCTOR_REWRITE_GOLDENS=1 pytest tests/contracts/test_asyncapi.py`, and read
+the difference.
 """
 
 from __future__ import annotations

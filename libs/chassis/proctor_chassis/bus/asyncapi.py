@@ -1,7 +1,7 @@
 """The event side as an AsyncAPI document: FastStream writes it from the topology and the messages.
 
-What is served is the file beside the contracts (`asyncapi.json`), so that a process without the broker's client
-can serve it; a test compares the two.
+What is served is the file beside the contracts (`asyncapi.json`), so that a process without the broker's
+client can serve it; a test compares the two.
 """
 
 from __future__ import annotations
