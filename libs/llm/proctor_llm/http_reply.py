@@ -11,10 +11,13 @@ from proctor_contracts.base import Json
 from proctor_contracts.endpoint import HttpEndpoint
 
 from .paths import Missing, Path
-from .replies import clean_text, excerpt, object_or_none
+from .replies import clean_text, count, excerpt, object_or_none
 from .types import ReportedCall, Usage
 
 __all__ = ["ReplyPaths", "ShapeError", "read_bubbles", "read_calls", "read_usage"]
+
+_MOST_CALLS = 10_000
+_LONGEST_MS = 86_400_000
 
 
 class ShapeError(ValueError):
@@ -98,6 +101,10 @@ def read_calls(reply: Json, paths: ReplyPaths) -> tuple[tuple[ReportedCall, ...]
             return (), paths.tool_calls_optional
         case None:
             return (), True
+        case list(items) if len(items) > _MOST_CALLS:
+            raise ShapeError(
+                f"toolCallsPath {path.text} holds {len(items)} calls, at most {_MOST_CALLS} are read"
+            )
         case list(items):
             return tuple(
                 _call(item, f"toolCallsPath {path.text}[{at}]") for at, item in enumerate(items)
@@ -152,7 +159,7 @@ def _call(item: Json, where: str) -> ReportedCall:
         args=args,
         args_raw=raw,
         result=item.get("result"),
-        duration_ms=round(duration) if isinstance(duration, int | float) and duration >= 0 else None,
+        duration_ms=_milliseconds(duration),
         error=error
         if isinstance(error, str)
         else None
@@ -163,9 +170,14 @@ def _call(item: Json, where: str) -> ReportedCall:
 
 def _count(found: dict[str, Json], *names: str) -> int | None:
     for name in names:
-        value = found.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-            return int(value)
+        if (value := count(found.get(name))) is not None:
+            return value
+    return None
+
+
+def _milliseconds(value: Json) -> int | None:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _LONGEST_MS:
+        return round(value)
     return None
 
 
