@@ -1,4 +1,4 @@
-"""Lists of values in a few lengths, so that a database prepares a few statements, not one for every length."""
+"""Lists of values in a few lengths, so that a database prepares a few statements and not hundreds."""
 
 from __future__ import annotations
 
