@@ -9,7 +9,7 @@ from proctor_contracts.enums import ResultStatus
 from proctor_contracts.schemas.runs import ResultView, RunDocument
 from proctor_contracts.transcript import TranscriptEntry
 
-from .reading import Finding, broken_checks, finding, label
+from .reading import Finding, broken_checks, finding, label, score_text
 from .text import storable
 
 __all__ = ["render_junit"]
@@ -78,6 +78,9 @@ def _children(result: ResultView) -> Iterator[str]:
         case ResultStatus.PASSED:
             if result.flaky:
                 yield _element("system-out", f"flaky: passed after {result.attempt_count} attempts")
+            if findings:
+                noted = f"passed with failed checks ({score_text(result)})"
+                yield _element("system-out", f"{noted}\n\n{_explained(findings)}")
         case ResultStatus.FAILED:
             message = f"{findings[0].check}: {findings[0].problem}" if findings else "failed"
             kind = broken[0].kind if broken else "failed"
