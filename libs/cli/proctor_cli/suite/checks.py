@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from proctor_contracts.cases import CaseFields
 from proctor_contracts.enums import Provider
-from proctor_grading.context import GradingContext
+from proctor_grading.context import GradingContext, LanguageDetector, RegexEngine
 from proctor_grading.detector import installed_detector
 from proctor_grading.lint import AgentFacts, lint, problems
 from proctor_grading.reference import check_reference
@@ -15,7 +16,7 @@ from proctor_grading.regex import QuickJsRegex
 from .model import Origin, Suite
 from .problems import Path, SuiteProblem
 
-__all__ = ["Checked", "checked"]
+__all__ = ["Checked", "checked", "faults_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +36,37 @@ def checked(suite: Suite) -> Checked:
     faults: list[SuiteProblem] = []
     warnings: list[SuiteProblem] = list(suite.warnings)
     for case, origin in zip(suite.cases, suite.origins, strict=True):
-        found = [(one.path, one.message) for one in problems(case, regex=regex, languages=languages)]
-        if not found:
-            context = GradingContext(regex=regex, prompt=prompt, languages=languages)
-            found = [
-                (f"assertions.{one.index}", f"the reference solution does not pass this check: {one.message}")
-                for one in check_reference(case, context)
-            ]
-        faults += _pointed(origin, iter(found))
+        faults += _faults(case, origin, regex, languages, prompt)
         warnings += _pointed(origin, ((one.path, one.message) for one in lint(case, agent=facts)))
     return Checked(faults, warnings)
+
+
+def faults_of(
+    cases: Sequence[CaseFields], origins: Sequence[Origin], *, prompt: str | None
+) -> list[SuiteProblem]:
+    """Find the same faults in the good cases of a suite that has others; without a prompt, no references."""
+    regex, languages = QuickJsRegex(), installed_detector()
+    found: list[SuiteProblem] = []
+    for case, origin in zip(cases, origins, strict=True):
+        found += _faults(case, origin, regex, languages, prompt)
+    return found
+
+
+def _faults(
+    case: CaseFields,
+    origin: Origin,
+    regex: RegexEngine,
+    languages: LanguageDetector | None,
+    prompt: str | None,
+) -> Iterator[SuiteProblem]:
+    found = [(one.path, one.message) for one in problems(case, regex=regex, languages=languages)]
+    if not found and prompt is not None:
+        context = GradingContext(regex=regex, prompt=prompt, languages=languages)
+        found = [
+            (f"assertions.{one.index}", f"the reference solution does not pass this check: {one.message}")
+            for one in check_reference(case, context)
+        ]
+    yield from _pointed(origin, iter(found))
 
 
 def _facts(suite: Suite) -> AgentFacts:
@@ -54,6 +76,7 @@ def _facts(suite: Suite) -> AgentFacts:
         captures_tools=reports and bot.endpoint is not None and bot.endpoint.tool_calls_path is not None,
         has_prompt=bool(bot.agent_prompt),
         has_judge=suite.header.judge is not None,
+        outcomes=frozenset(bot.endpoint.outcome_paths) if reports and bot.endpoint is not None else None,
     )
 
 

@@ -18,7 +18,7 @@ from proctor_contracts.schemas.integrations import HandlerCreate, IntegrationCre
 from .problems import Path, SuiteProblem
 from .source import Source
 
-__all__ = ["FileReference", "Origin", "Suite", "SuiteHeader", "SuiteIntegration", "SuiteRun"]
+__all__ = ["Draft", "FileReference", "Origin", "Suite", "SuiteHeader", "SuiteIntegration", "SuiteRun"]
 
 
 class FileReference(Strict):
@@ -105,3 +105,15 @@ class Suite:
     def handlers(self) -> tuple[HandlerCreate, ...]:
         """The bot's tools."""
         return self.header.integration.handlers
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A suite as far as it could be read: `suite` is None when it has problems; `cases` are the good ones."""
+
+    suite: Suite | None
+    prompt: str | None
+    cases: tuple[CaseFields, ...]
+    origins: tuple[Origin, ...]
+    problems: tuple[SuiteProblem, ...]
+    warnings: tuple[SuiteProblem, ...]

@@ -87,7 +87,12 @@ def _facts(integration: IntegrationRecord | None) -> AgentFacts:
     reported = integration.provider == Provider.HTTP and bool(
         (integration.endpoint or {}).get("toolCallsPath")
     )
-    return AgentFacts(captures_tools=reported, has_prompt=bool(integration.agent_prompt.strip()))
+    http = integration.provider == Provider.HTTP
+    return AgentFacts(
+        captures_tools=reported,
+        has_prompt=bool(integration.agent_prompt.strip()),
+        outcomes=frozenset((integration.endpoint or {}).get("outcomePaths") or ()) if http else None,
+    )
 
 
 class _Remembering:
