@@ -52,6 +52,13 @@ class ReplyPaths:
         found = {name: path.look(reply) for name, path in self.outcomes.items()}
         return {name: value for name, value in found.items() if not isinstance(value, Missing)}
 
+    def tools_gap(self, reply: Json) -> str | None:
+        """Say what is there instead of the configured list of tool calls, or None when nothing is amiss."""
+        path = self.tool_calls
+        if path is None or self.tool_calls_optional or not isinstance(path.look(reply), Missing):
+            return None
+        return f"toolCallsPath {path.text}: {path.explain(reply)}"
+
     def session_of(self, reply: Json) -> Json:
         """Give the bot's own id of the conversation, or None."""
         value = self.session.look(reply) if self.session is not None else None
