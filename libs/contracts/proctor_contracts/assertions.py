@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AliasChoices, Field, model_validator
 
-from .base import Json, SafeText, Strict
+from .base import TYPED, Json, SafeText, Strict
 from .enums import Scope
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
     "ToolCall",
 ]
 
-Weight = Annotated[int, Field(ge=1, le=10_000)]
+Weight = Annotated[int, Field(ge=1, le=10_000), TYPED]
 Needle = Annotated[SafeText, Field(min_length=1, max_length=10_000)]
 Pattern = Annotated[SafeText, Field(min_length=1, max_length=2_000)]
 Flags = Annotated[str, Field(max_length=8)]
@@ -127,8 +127,8 @@ class ToolCall(AssertionBase):
     ]
     args_regex: Pattern | dict[Annotated[str, Field(min_length=1, max_length=256)], Pattern] | None = None
     args_flags: Flags = ""
-    min_occurrence: Annotated[int, Field(ge=0, le=10_000)] | None = None
-    max_occurrence: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    min_occurrence: Annotated[int, Field(ge=0, le=10_000), TYPED] | None = None
+    max_occurrence: Annotated[int, Field(ge=0, le=10_000), TYPED] | None = None
     must_not_match: bool = False
 
     @model_validator(mode="after")
@@ -172,7 +172,7 @@ class Latency(AssertionBase):
     """The agent's time, harness and waits left out, in milliseconds."""
 
     kind: Literal["latency"] = "latency"
-    max_ms: Annotated[int, Field(ge=1, le=86_400_000)]
+    max_ms: Annotated[int, Field(ge=1, le=86_400_000), TYPED]
     metric: LatencyMetric = LatencyMetric.MAX
 
 
@@ -180,8 +180,8 @@ class Cost(AssertionBase):
     """What the agent's calls of one case may cost, in cents or in tokens."""
 
     kind: Literal["cost"] = "cost"
-    max_cents: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
-    max_tokens: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
+    max_cents: Annotated[float, Field(gt=0, le=1_000_000), TYPED] | None = None
+    max_tokens: Annotated[int, Field(ge=1, le=1_000_000_000), TYPED] | None = None
 
     @model_validator(mode="after")
     def _one_of(self) -> Self:
@@ -217,7 +217,7 @@ class GroundedFacts(ScopedBase):
 
     kind: Literal["grounded_facts"] = "grounded_facts"
     facts: Annotated[tuple[Needle, ...], Field(max_length=1_000)] = ()
-    threshold: Annotated[float, Field(gt=0, le=1)] = 1
+    threshold: Annotated[float, Field(gt=0, le=1), TYPED] = 1
 
 
 class Judge(AssertionBase):
@@ -227,7 +227,7 @@ class Judge(AssertionBase):
 
     kind: Literal["judge"] = "judge"
     rubric: Annotated[SafeText, Field(min_length=1, max_length=20_000)]
-    votes: Literal[1, 3, 5] | None = None
+    votes: Annotated[Literal[1, 3, 5], TYPED] | None = None
 
 
 Assertion = Annotated[
