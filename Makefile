@@ -12,7 +12,9 @@ PATHS := services libs tools tests examples benchmarks
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# `pip install .` into .venv puts a copy in the place of this checkout; a setup puts the checkout back.
 setup: $(VENV)/.dev ## Make .venv with everything for working on Proctor
+	@$(BIN)/python -m tools.editable || $(PIP) install -qq --no-compile --no-deps -e .
 
 demo: $(VENV)/.embedded ## Run the example bot's suite; needs no key, no network, no server
 	@$(BIN)/python -m tools.demo

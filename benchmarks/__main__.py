@@ -89,15 +89,13 @@ def embedded(*, rounds: int, only: str | None) -> None:
         if scenario.count == 1:
             start = ours
         # What the start costs is taken off, as for the peers: net = (CPU - CPU of one case) / cases.
-        net = (
-            ""
-            if start is None or scenario.count == 1
-            else f"{(ours.cpu - start.cpu) / scenario.count * 1000:.2f}"
-        )
+        net = ""
+        if start is not None and scenario.count > 1:
+            net = f"{(ours.cpu - start.cpu) / scenario.count * 1000:.2f}"
+        rate, cpu = scenario.count / ours.wall, ours.cpu / scenario.count * 1000
         print(
-            f"{scenario.name:31}{ours.wall:8.2f}{floor.wall:8.2f}{ours.wall / floor.wall:7.2f}"
-            f"{scenario.count / ours.wall:9.0f}{ours.cpu / scenario.count * 1000:8.2f}{net:>7}{ours.peak_mb:9.0f}"
-            f"  {scenario.bar}",
+            f"{scenario.name:31}{ours.wall:8.2f}{floor.wall:8.2f}{ours.wall / floor.wall:7.2f}{rate:9.0f}"
+            f"{cpu:8.2f}{net:>7}{ours.peak_mb:9.0f}  {scenario.bar}",
             flush=True,
         )
 

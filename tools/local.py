@@ -72,7 +72,7 @@ def _compose_up() -> int:
 
 
 def _processes_up(runners: int) -> int:
-    _processes_down()
+    _processes_down(again=True)
     servers = choose.ensure()
     print(servers.describe(), flush=True)
     parts = urlsplit(servers.database_url)
@@ -98,7 +98,11 @@ def _processes_up(runners: int) -> int:
 
 
 def _services(runners: int) -> list[Service]:
-    api_port = API_PORT if not port_open("http://127.0.0.1", API_PORT) else free_port()
+    # The port of last time first, so that the variables a shell was given stay good.
+    known = urlsplit(_access().get("url", "")).port
+    wanted = [port for port in (known, API_PORT) if port is not None]
+    free = (port for port in wanted if not port_open("http://127.0.0.1", port))
+    api_port = next(free, None) or free_port()
     workers = [Service("runner", f"runner-{number}", free_port()) for number in range(1, runners + 1)]
     others = [Service(name, name, free_port()) for name in ("judge", "scheduler", "alerter")]
     return [Service("api", "api", api_port), *workers, *others]
@@ -125,12 +129,14 @@ def _wait_until_ready(one: Service, pid: int) -> None:
     print(f"{one.name:<11} http://127.0.0.1:{one.port}  log {_log(one.name)}", flush=True)
 
 
-def _processes_down() -> None:
+def _processes_down(*, again: bool = False) -> None:
     try:
         started = json.loads(_pids_file().read_text())
     except (OSError, ValueError):
         return
     ours = {name: pid for name, pid in started.items() if _alive(pid)}
+    if ours and again:
+        print("already up: starting anew with the code as it is now; unfinished runs go on", flush=True)
     for pid in ours.values():
         os.kill(pid, signal.SIGTERM)
     for name, pid in ours.items():
@@ -157,14 +163,33 @@ def _alive(pid: int) -> bool:
 
 
 def _print_access(proctor: list[str], environment: dict[str, str], url: str) -> None:
-    """Make sure there is an account, give it a new key, and print both as variables for a shell."""
+    """Print URL and key as variables for a shell: the key of last time while it is good, else a new one."""
+    known = _access().get("key", "")
+    good = known != "" and url_answers(f"{url}/api/testing/runs?take=1", key=known)
+    key = known if good else _new_key(proctor, environment)
+    file = _access_file()
+    file.touch(mode=0o600)
+    file.write_text(json.dumps({"url": url, "key": key}))
+    print(f"\nexport PROCTOR_SERVER={url} PROCTOR_API_KEY={key}", flush=True)
+
+
+def _new_key(proctor: list[str], environment: dict[str, str]) -> str:
     env = environment or None
     subprocess.run([*proctor, "accounts", "create", ACCOUNT], env=env, capture_output=True, check=False)
     making = [*proctor, "keys", "create", "--account", ACCOUNT]
     made = subprocess.run(making, env=env, capture_output=True, text=True, check=False)
     if made.returncode != 0:
         raise ServersError(f"no key could be made: {made.stderr.strip()}")
-    print(f"\nexport PROCTOR_SERVER={url} PROCTOR_API_KEY={made.stdout.strip()}", flush=True)
+    return made.stdout.strip()
+
+
+def _access() -> dict[str, str]:
+    """What was printed last time."""
+    try:
+        known = json.loads(_access_file().read_text())
+    except (OSError, ValueError):
+        return {}
+    return {name: str(value) for name, value in known.items()} if isinstance(known, dict) else {}
 
 
 async def _create_database(url: str) -> None:
@@ -178,6 +203,10 @@ async def _create_database(url: str) -> None:
 
 def _log(name: str) -> Path:
     return state_folder() / "logs" / f"{name}.log"
+
+
+def _access_file() -> Path:
+    return state_folder() / "access.json"
 
 
 def _pids_file() -> Path:

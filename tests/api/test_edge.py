@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from starlette.requests import ClientDisconnect
 
-from proctor_api.middleware import BODY_LIMIT
+from proctor_api.middleware import BODY_LIMIT, Surprises
 from proctor_store.session import Database, StoreUnavailable
 from tests.api.conftest import Api, case
 
@@ -16,6 +18,38 @@ async def test_an_unknown_route_and_a_wrong_method_are_problems(api: Api) -> Non
     assert (await api.problem("GET", "/nowhere", status=404))["code"] == "no_such_route"
     assert (await api.problem("GET", "/testing/personas", status=404))["code"] == "no_such_route"
     assert (await api.problem("PUT", "/integrations", status=405))["code"] == "method_not_allowed"
+
+
+async def test_a_wrong_method_is_told_every_right_one(api: Api) -> None:
+    for path, allowed in (
+        ("/integrations", "GET, HEAD, POST"),
+        (f"/testing/cases/{uuid4()}", "DELETE, GET, HEAD, PATCH"),
+        (f"/testing/runs/{uuid4()}/cancel", "POST"),
+    ):
+        assert (await api("PUT", path)).headers["allow"] == allowed
+
+
+async def test_head_answers_as_get_does_without_its_body(api: Api) -> None:
+    await api.integration()
+    for path in ("/integrations", "/integrations?take=0", "/nowhere"):
+        got, head = await api("GET", path), await api("HEAD", path)
+        assert head.status_code == got.status_code
+        assert head.headers["content-type"] == got.headers["content-type"]
+        assert head.content == b""
+    assert (await api.client.head("/healthz")).status_code == 200
+    assert (await api("HEAD", "/integrations", key="sk_nobody")).status_code == 401
+    assert (await api("HEAD", f"/testing/runs/{uuid4()}/events")).status_code == 405
+
+
+async def test_who_hangs_up_in_mid_request_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
+    async def gone(_scope: object, _receive: object, _send: object) -> None:
+        raise ClientDisconnect
+
+    async def nothing(*_: object) -> Any:
+        pytest.fail("nobody is there to be answered")
+
+    await Surprises(gone)({"type": "http", "method": "POST", "path": "/x", "state": {}}, nothing, nothing)
+    assert not [one for one in caplog.records if one.levelname == "ERROR"]
 
 
 async def test_an_id_that_is_no_uuid_is_not_found(api: Api) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID, uuid4
 
+import pytest
+
 from proctor_contracts.schemas.integrations import HandlerCreate, IntegrationCreate
 from tests.api.conftest import Api
 
@@ -75,6 +77,44 @@ async def test_an_endpoint_must_fit_its_provider(api: Api) -> None:
     made = await api.data("POST", "/integrations", HTTP, status=201)
     problem = await api.problem("PATCH", f"/integrations/{made['id']}", {"endpoint": None})
     assert problem["errors"][0]["path"] == "endpoint"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://user:pass@bot.example/",
+        "http://bot.example\\@other.example/",
+        "http://bot.exa\tmple/",
+        "http://bot example/",
+        "http://bot.example:0/",
+        "http://bot.example:99999/",
+        "http://bot.example:abc/",
+        "http://[fe80::1%25eth0]/",
+        "http://2130706433/",
+        "http://0x7f.1/",
+        "http:///chat",
+        "http://bot..example/",
+    ],
+)
+async def test_a_url_that_two_readers_may_read_differently_is_refused_where_it_stands(
+    api: Api, url: str
+) -> None:
+    endpoint = {**HTTP["endpoint"], "url": url}
+    problem = await api.problem("POST", "/integrations", HTTP | {"endpoint": endpoint})
+    assert [one["path"] for one in problem["errors"]] == ["endpoint.url"]
+    made = await api.integration()
+    problem = await api.problem("PATCH", f"/integrations/{made}", {"endpoint": endpoint})
+    assert [one["path"] for one in problem["errors"]] == ["endpoint.url"]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://приклад.укр/chat", "https://[2001:db8::1]:8443/", "http://bot:9000/a?k=v"]
+)
+async def test_names_addresses_and_ports_are_urls(api: Api, url: str) -> None:
+    made = await api.data(
+        "POST", "/integrations", HTTP | {"endpoint": {**HTTP["endpoint"], "url": url}}, status=201
+    )
+    assert made["endpoint"]["url"] == url
 
 
 async def test_null_is_refused_where_a_field_needs_a_value(api: Api) -> None:

@@ -98,3 +98,8 @@ async def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None
 
 async def test_the_docs_are_there(api: Api) -> None:
     assert "openapi.json" in (await api.client.get("/api/docs")).text
+
+
+async def test_the_messages_are_described_beside_the_requests(api: Api) -> None:
+    response = await api.client.get("/api/asyncapi.json")
+    assert response.json()["asyncapi"].startswith("3.")

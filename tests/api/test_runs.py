@@ -196,6 +196,8 @@ async def test_results_are_paged_in_the_runs_order_and_filtered(api: Api) -> Non
         ("q=07", 1),
         ("status=passed", 0),
         ("flaky=true", 0),
+        ("imperfect=true", 25),
+        ("imperfect=false", 0),
     ):
         found = (await api("GET", f"/testing/runs/{run['id']}/results?{query}")).json()
         assert found["meta"]["total"] == len(found["data"]["results"]) == count, query

@@ -82,6 +82,33 @@ def test_a_secret_inside_a_json_text_is_found_in_its_escaped_spelling() -> None:
     assert redactor.text('{"k": "pa\\"ss\\\\слово"}') == '{"k": "[secret:QUOTED]"}'
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("Bearer tok-1234567890", "tok-1234567890"),
+        ("bearer  tok-1234567890", "tok-1234567890"),
+        ("Token tok-1234567890", "tok-1234567890"),
+        ("Basic b2xoYTpwYXNzOndvcmQ=", "b2xoYTpwYXNzOndvcmQ="),
+        ("Basic b2xoYTpwYXNzOndvcmQ=", "olha:pass:word"),
+        ("Basic b2xoYTpwYXNzOndvcmQ=", "pass:word"),
+    ],
+)
+def test_what_a_bot_reads_out_of_a_header_is_a_secret_too(value: str, shown: str) -> None:
+    redactor = Redactor()
+    redactor.add("AUTH", value)
+    assert redactor.text(f"невідомий ключ {shown}!") == "невідомий ключ [secret:AUTH]!"
+
+
+def test_no_long_piece_of_a_secret_that_was_cut_is_shown() -> None:
+    redactor = Redactor()
+    redactor.add("LONG", "sk-live-0123456789abcdefghijklmnop")
+    redactor.add("OTHER", "sk-live-01234567ZZZ")
+    assert redactor.text("ключ sk-live-0123456789abcdef…") == "ключ [secret:LONG]…"
+    assert redactor.text("ключ sk-live-01234567ZZ…") == "ключ [secret:OTHER]…"
+    assert redactor.text("…6789abcdefghijklmnop, далі") == "…[secret:LONG], далі"
+    assert redactor.text("sk-live-0123 sk-live-0123456789abcdefghijklmnop") == "sk-live-0123 [secret:LONG]"
+
+
 def test_very_short_values_are_left_alone() -> None:
     redactor = Redactor()
     redactor.add("TINY", "abc")

@@ -64,10 +64,14 @@ def refusal(status: int, code: str, *errors: FieldProblem) -> PlatformRefused:
 
 @dataclass
 class FakePlatform:
-    """`verdict` says by ref how a case ends; refs in `stuck` wait until the run is cancelled."""
+    """`verdict` says by ref how a case ends; refs in `stuck` wait until the run is cancelled.
+
+    Refs in `flawed` pass though a check of theirs fails.
+    """
 
     verdict: Callable[[str], ResultStatus] = lambda _ref: PASSED
     stuck: frozenset[str] = frozenset()
+    flawed: frozenset[str] = frozenset()
     refuse: dict[str, Exception] = field(default_factory=dict)
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     documents: dict[UUID, RunDocument] = field(default_factory=dict)
@@ -124,13 +128,13 @@ class FakePlatform:
 
     def _result(self, case: UUID, status: ResultStatus) -> ResultView:
         ref, name, category, critical = self.cases[case]
-        checks = (
-            (check(message=f"{ref} is wrong", expected="right", seen="wrong"),) if status is FAILED else ()
-        )
+        flawed = status is PASSED and ref in self.flawed
+        checks = (check(message=f"{ref} is wrong", expected="right", seen="wrong"),)
         error = CaseError(code="timeout", message="too slow", blame=Blame.AGENT) if status is ERROR else None
         return result(
             1, status, id=new_id(), case_id=case, case_ref=ref, case_name=name, category=category,
-            critical=critical, assertion_results=checks, error=error,
+            critical=critical, assertion_results=checks if flawed or status is FAILED else (), error=error,
+            **({"score": 80} if flawed else {}),
         )  # fmt: skip
 
     def _end(self, run_id: UUID) -> None:
@@ -167,6 +171,7 @@ class FakePlatform:
         *,
         status: ResultStatus | None = None,
         flaky: bool | None = None,
+        imperfect: bool | None = None,
         include_attempts: bool = False,
         cursor: str | None = None,
         take: int = 200,
@@ -176,7 +181,9 @@ class FakePlatform:
         some = tuple(
             one if include_attempts else one.model_copy(update={"attempts": ()})
             for one in found.results
-            if status in {None, one.status} and flaky in {None, one.flaky}
+            if status in {None, one.status}
+            and flaky in {None, one.flaky}
+            and imperfect in {None, one.score is None or one.score < 100}
         )[:take]
         data = ResultsData(id=run_id, status=found.run.status, summary=found.run.summary, results=some)
         return ResultsPage(data=data, meta=Meta(total=len(some), take=take))

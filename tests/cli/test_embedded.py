@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -108,11 +109,47 @@ def test_up_is_found_by_commands_in_its_folder_and_by_its_url(started: Path, tmp
         assert again == key
 
 
+def test_up_counts_calls_of_models_and_leaves_nothing_waiting(started: Path) -> None:
+    with up(started) as (url, _key, _process):
+        assert proctor(started, "run", "suite.yaml").returncode == 0
+        wanted = {
+            r'proctor_model_calls_total\{outcome="stop",provider="replay"\} [1-9]',
+            r'proctor_messages_in_total\{queue="proctor\.scheduler\.runs"\} 1',
+            r'proctor_messages_in_total\{queue="proctor\.alerter\.runs"\} 1',
+        }
+        for _ in range(500):  # the news of a run's end travels behind its report
+            with urllib.request.urlopen(f"{url}/metrics", timeout=PATIENCE) as reply:  # noqa: S310 - a loopback URL
+                shown = reply.read().decode()
+            wanted = {pattern for pattern in wanted if not re.search(pattern, shown)}
+            if not wanted:
+                break
+    assert not wanted, shown
+
+
+@pytest.mark.parametrize("service", ["api", "runner", "judge", "scheduler", "alerter"])
+def test_a_service_without_its_libraries_names_the_extra(tmp_path: Path, service: str) -> None:
+    # A None among the modules is how Python says that there is none of this name.
+    script = (
+        "import sys; sys.modules.update(dict.fromkeys(['fastapi', 'faststream', 'aio_pika', 'structlog']));"
+        f"from proctor_cli.main import run; sys.exit(run(['serve', '{service}']))"
+    )
+    env = CLEAN | {
+        "PROCTOR_AMQP_URL": "amqp://a:b@127.0.0.1:1/",
+        "PROCTOR_DATABASE_URL": "postgresql://a:b@127.0.0.1:1/x",
+    }
+    args = [sys.executable, "-c", script]
+    ended = subprocess.run(args, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert ended.returncode == 3, ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert f"pip install '.[{service}]'" in ended.stderr
+
+
 def test_a_taken_port_is_wrong_usage(started: Path) -> None:
     with up(started) as (url, _key, _process):
         other = proctor(started, "up", "--state", "other", "--port", url.rpartition(":")[2])
     assert other.returncode == 3
     assert "cannot answer at" in other.stderr
+    assert "--port" in other.stderr
 
 
 def test_accounts_and_keys_are_made_in_the_folders_database(tmp_path: Path) -> None:

@@ -48,6 +48,14 @@ def test_show_repeats_the_report_and_a_case_whole(played: FakePlatform) -> None:
     assert command(played, "show", str(uuid4())).code == 3
 
 
+def test_show_finds_a_case_by_its_name_and_lists_what_is_near(played: FakePlatform) -> None:
+    _, second = map(str, played.documents)
+    assert command(played, "show", second, "--case", "Case B").out.startswith("b · case b")
+    missing = command(played, "show", second, "--case", "kase b")
+    assert missing.code == 3
+    assert "near it: b · case b" in missing.err
+
+
 def test_diff_says_what_broke(played: FakePlatform) -> None:
     first, second = map(str, played.documents)
     assert "Newly broken (1)" in command(played, "diff", first, second).out
@@ -77,6 +85,9 @@ def test_the_gate_decides_again_by_its_own_rule_a_suites_or_options(
     assert command(played, "gate", second, "--min-pass-rate", "0.9").code == 0
     assert command(played, "gate", second, "--min-pass-rate", "0.9", "--critical", "t-b").code == 0
     assert command(played, "gate", second, "--min-pass-rate", "0.9", "--critical", "Talk").code == 1
+    mistyped = command(played, "gate", second, "--min-pass-rate", "0.9", "--critical", "Tolk")
+    assert mistyped.code == 0
+    assert "no case of this run has the tag or category 'Tolk'; did you mean Talk?" in mistyped.err
     lenient = suite(tmp_path, "a", head="integration: {name: x, provider: replay}\ngate: {}\ncases:\n")
     assert command(played, "gate", second, "--suite", lenient).code == 0
     assert command(played, "gate", first, "--max-p95-latency-ms", "10").code == 2

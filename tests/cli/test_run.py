@@ -43,6 +43,15 @@ def test_a_failure_is_explained_and_ends_with_1(tmp_path: Path) -> None:
         assert word in ended.out
 
 
+def test_a_check_that_failed_in_a_case_that_passed_is_told(tmp_path: Path) -> None:
+    ended = command(FakePlatform(flawed=frozenset({"b"})), "run", suite(tmp_path, "a", "b"))
+    assert ended.code == 0
+    assert "Passed with failed checks (1)" in ended.out
+    for words in ("b · case b (score 80, needs 70)", "b is wrong", "right", "gate passed"):
+        assert words in ended.out
+    assert "case a" not in ended.out
+
+
 @pytest.mark.parametrize(
     ("verdicts", "head", "code"),
     [

@@ -103,3 +103,10 @@ def test_confidence_is_asked_for_explicitly() -> None:
 def test_a_suite_without_a_gate_asks_for_every_case() -> None:
     assert decided(rows(passed=99, failed=1), min_pass_rate=1) == (1, {"pass_rate_low"})
     assert decided(rows(passed=99), min_pass_rate=1)[0] == 0
+
+
+def test_a_made_up_ref_stands_beside_the_name_it_was_made_of() -> None:
+    named = row(1, "failed", ref="case-0123456789", name="Opening hours", critical=True)
+    own = row(2, "failed", ref="RM-7", name="Name", critical=True)
+    (reason, *_) = gate([named, own], GateSettings(), RunStatus.COMPLETED).reasons
+    assert reason.message == "critical cases failed: Opening hours (case-0123456789), RM-7"

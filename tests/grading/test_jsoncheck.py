@@ -31,6 +31,13 @@ def passes(schema: Any, text: str, where: str = "whole", scope: str = "any_agent
         ("fence", 'Ось:\n```json\n{"name": "Оля"}\n```\nі\n```python\nx\n```', True),
         ("fence", '```\n{"name": "Оля"}\n```', True),
         ("fence", '```json\n{"name": "Оля"}', True),
+        ("fence", '```json\n{"name": "```"}\n```\nГотово ```', True),
+        ("fence", '```json\r\n{"name": "Оля"}\r\n```\r\nГотово', True),
+        ("fence", '```json\n{"name": "Оля"}```\nГотово', True),
+        ("fence", '~~~json\n{"name": "Оля"}\n~~~', True),
+        ("fence", '```python\nx\n```\n```json\n{"name": "Оля"}\n```', True),
+        ("fence", '```python\n{"name": "Оля"}\n```', False),
+        ("whole", '\ufeff{"name": "Оля"}', True),
         ("fence", '{"name": "Оля"}', False),
         ("fence", "```json\nне json\n```", False),
     ],
@@ -59,6 +66,15 @@ def test_patterns_are_javascripts() -> None:
     assert not passes({"pattern": r"^\p{Lu}\p{L}+$"}, '"їжак"')
     assert passes({"pattern": r"^\-a$"}, '"-a"')
     assert not passes({"patternProperties": {r"^\p{L}+$": {"type": "integer"}}}, '{"вік": "сім"}')
+
+
+@pytest.mark.parametrize(
+    ("number", "of", "multiple"),
+    [("0.3", 0.1, True), ("4.35", 0.01, True), ("19.99", 0.01, True), ("0.35", 0.1, False), ("7", 2, False),
+     ("1e308", 10, True), ("-6", 3, True), ('"x"', 3, True), ("true", 3, True), ("0", 0.7, True)],
+)  # fmt: skip
+def test_multiples_are_counted_as_they_are_written(number: str, of: float, *, multiple: bool) -> None:
+    assert passes({"multipleOf": of}, number) is multiple
 
 
 @pytest.mark.parametrize(
@@ -125,6 +141,9 @@ def test_usable_schemas_are_accepted(schema: Any) -> None:
         ({"$ref": "other.json"}, "/$ref", "remote"),
         ({"allOf": [{"$ref": "#/$defs/no"}]}, "/allOf/0/$ref", "not in the schema"),
         ({"$schema": "http://no.example/dialect"}, "/$schema", "unknown"),
+        ({"$schema": 5}, "/$schema", "URI"),
+        ({"$schema": ["x"]}, "/$schema", "URI"),
+        ({"$schema": None}, "/$schema", "URI"),
     ],
 )
 def test_an_unusable_schema_is_refused_with_its_place(schema: Any, pointer: str, says: str) -> None:

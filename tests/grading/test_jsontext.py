@@ -41,6 +41,15 @@ def test_deep_nesting_is_not_json() -> None:
         parse(deep)
 
 
+@pytest.mark.parametrize("depth", [400, 600, 900])
+def test_nesting_that_the_parser_still_reads_is_no_crash(depth: int) -> None:
+    deep = '{"a":' * depth + "1" + "}" * depth
+    assert parse(deep) is not None
+    assert len(documents(deep)) == 1
+    with pytest.raises(JsonText, match="too large"):
+        parse("[" * depth + "1e999" + "]" * depth)
+
+
 def test_commas_inside_strings_stay() -> None:
     assert documents('{"a": "x,}",}') == [{"a": "x,}"}]
 

@@ -153,6 +153,19 @@ def test_an_answer_cut_by_the_token_limit_is_refused_whole(text: str) -> None:
     assert problem.code is JudgeCode.TRUNCATED
 
 
+def test_deep_nesting_beside_a_verdict_is_no_crash() -> None:
+    deep: Any = 1
+    for _ in range(700):
+        deep = [deep]
+    for reply in (
+        read(verdict(verdict="fail", extra=deep)),
+        parse_judge_reply({**json.loads(verdict(verdict="fail")), "extra": deep}, "", NONCE),
+    ):
+        assert isinstance(reply, JudgeReply)
+        assert reply.verdict is JudgeWord.FAIL
+    assert isinstance(read('{"a":' * 700 + "1" + "}" * 700), JudgeProblem)
+
+
 def test_tool_arguments_are_the_answer() -> None:
     args = {"passed": False, "reason": "немає менеджера", "nonce": NONCE}
     reply = parse_judge_reply(args, verdict(), NONCE)

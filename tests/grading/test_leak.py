@@ -44,6 +44,13 @@ def test_full_width_letters_do_not_hide_a_leak() -> None:
     )
 
 
+def test_invisible_characters_do_not_hide_a_leak() -> None:
+    known = context(prompt=PROMPT)
+    for hidden in ("\u200b", "\u00ad", "\u2060"):
+        assert not holds(LEAK, hidden.join(PROMPT), known=known)
+        assert not holds(LEAK, PROMPT.replace("обіцяй", f"обі{hidden}цяй"), known=known)
+
+
 def test_an_unknown_prompt_leaves_the_question_open() -> None:
     found = check(LEAK, "Вітаю", known=context(prompt="  "))
     assert (found.verdict, found.code) == (Verdict.UNRESOLVED, "no_prompt")

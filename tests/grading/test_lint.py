@@ -72,7 +72,7 @@ def faults(case_: CaseFields) -> list[tuple[str, str]]:
             "assertions.0.schema.$ref",
             "remote",
         ),
-        ({"kind": "lang", "expected": "pl"}, "assertions.0.expected", "proctor[lang]"),
+        ({"kind": "lang", "expected": "pl"}, "assertions.0.expected", ".[lang]"),
     ],
 )
 def test_what_could_never_be_decided_is_refused_with_its_field(
@@ -108,7 +108,6 @@ def warnings(case_: CaseFields, **agent: Any) -> list[tuple[str, str]]:
         ("(?i)так", "", "python_group"),
         (r"(?P<n>\d)", "", "python_group"),
         ("x{,3}", "", "python_repeat"),
-        ("так$", "", "dollar_before_newline"),
         ("/cart/", "", "pasted_slashes"),
     ],
 )
@@ -119,6 +118,16 @@ def test_patterns_from_another_engine_are_pointed_out(pattern: str, flags: str, 
     assert warnings(args) == [("assertions.0.argsRegex", code)]
     value = case({"kind": "tool_args", "toolName": "t", "args": {"a": {"regex": pattern, "flags": flags}}})
     assert warnings(value) == [("assertions.0.args.a.regex", code)]
+
+
+def test_a_final_dollar_is_pointed_out_where_a_line_end_may_follow() -> None:
+    def of(check: dict[str, Any]) -> list[tuple[str, str]]:
+        return warnings(case(check))
+
+    assert of({"kind": "regex", "pattern": "так$"}) == [("assertions.0.pattern", "dollar_before_newline")]
+    assert of({"kind": "regex", "pattern": "^так$"}) == []
+    assert of({"kind": "tool_call", "toolName": "t", "argsRegex": "так$"}) == []
+    assert of({"kind": "tool_call", "toolName": "t", "argsRegex": {"id": "-7$"}}) == []
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proctor_grading.text import EXCERPT_LIMIT, excerpt, fold, storable, white_folded
+from proctor_grading.text import EXCERPT_LIMIT, blank, excerpt, fold, storable, white_folded
 
 
 def test_folding_composes_and_unifies_spaces_and_line_ends() -> None:
     assert fold(unicodedata.normalize("NFD", "їжак")) == "їжак"
     assert fold("10\u00a0000\u202fгрн") == "10 000 грн"
+    assert fold("10\u2009000\u2007грн\u3000та") == "10 000 грн та"
     assert fold("a\r\nb\rc\nd") == "a\nb\nc\nd"
     assert fold("Їжак") == "Їжак"
 
@@ -59,3 +60,18 @@ def test_surrogates_are_joined_or_replaced() -> None:
 
 def test_white_space_folds_to_single_spaces() -> None:
     assert white_folded("  a\u00a0\n b\t") == "a b"
+
+
+def test_folding_takes_apart_what_print_joins_and_drops_what_nobody_sees() -> None:
+    assert fold("o\ufb03ce") == "office"
+    assert fold("\ufeffРа\u00adмо\u200bсу\u2060 \u202a❤\ufe0f\u202c") == "Рамосу ❤"
+    assert fold("x²½①") == "x²½①"
+
+
+@pytest.mark.parametrize(
+    "text", ["", " \n", "\u200b", "\ufeff\u200d", "\u00ad", "\u2800\u3164", "\x00\x07", "\u00a0\u2003"]
+)
+def test_what_shows_nothing_is_blank(text: str) -> None:
+    assert blank(text)
+    assert not blank(text + "\ufffd")
+    assert not blank(text + "👍")

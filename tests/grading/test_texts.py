@@ -22,6 +22,29 @@ def test_contains_matches_decomposed_text_and_no_break_spaces() -> None:
     assert holds(assertion("contains", value="так\nні"), "так\r\nні")
 
 
+@pytest.mark.parametrize("hidden", ["\u00ad", "\u200b", "\u200d", "\u2060", "\ufeff", "\u200e", "\U000e0041"])
+def test_what_nobody_sees_hides_no_word_and_makes_no_message(hidden: str) -> None:
+    text = f"Це Рамо{hidden}су"
+    assert holds(assertion("contains", value="Рамосу"), text)
+    assert not holds(assertion("not_contains", value="Рамосу"), text)
+    assert holds(assertion("contains", value=f"Ра{hidden}мосу"), "Рамосу")
+    for wanted in (
+        assertion("not_contains", value="щось"),
+        assertion("regex", pattern="щось", mustMatch=False),
+        assertion("contains", value=hidden),
+    ):
+        assert check(wanted, hidden * 3 + " \n").code == "no_agent_message"
+
+
+@pytest.mark.parametrize("kind", ["contains", "contains_all", "contains_any"])
+def test_what_nobody_sees_can_itself_be_looked_for(kind: str) -> None:
+    fields = {"value": "\u200b"} if kind == "contains" else {"values": ["\u200b"]}
+    assert holds(assertion(kind, **fields), "а\u200bб")
+    assert not holds(assertion(kind, **fields), "аб")
+    assert holds(assertion("not_contains", value="\u200b"), "аб")
+    assert not holds(assertion("not_contains", value="\u200b"), "а\u200bб")
+
+
 @pytest.mark.parametrize(
     ("value", "text", "found"),
     [

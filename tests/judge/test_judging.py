@@ -348,6 +348,18 @@ async def test_answers_too_long_to_travel_lose_words_and_keep_their_verdicts() -
     assert "votes cut" in fact.logs[-1]
 
 
+async def test_a_judge_that_echoes_its_key_does_not_show_it() -> None:
+    redactor = Redactor()
+    redactor.add("KEY", "sk-secret")
+    answer = graded(
+        "fail", reasoning="Bearer sk-secret", evidence=[{"turn": 1, "quote": "sk-secret"}], basis="missing"
+    )
+    fact: CaseJudged = await judging(FakeJudge([answer]), redactor=redactor).judge(job())
+    assert fact.assertion_results[0].verdict == "failed"
+    assert "sk-secret" not in fact.model_dump_json()
+    assert "[secret:KEY]" in fact.model_dump_json()
+
+
 async def test_errors_are_redacted() -> None:
     redactor = Redactor()
     redactor.add("KEY", "sk-secret")

@@ -83,6 +83,20 @@ def test_calls_are_read_in_every_usual_form() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [(12, 12), (12.6, 13), (0, 0), (-1, None), (1e20, None), (10**30, None), (True, None), ("12", None)],
+)
+def test_a_time_that_a_call_cannot_have_taken_is_left_out(said: Any, read: int | None) -> None:
+    calls, _ = read_calls({"tools": [{"name": "x", "durationMs": said}]}, paths(toolCallsPath="$.tools"))
+    assert calls[0].duration_ms == read
+
+
+def test_more_calls_than_a_transcript_takes_are_said() -> None:
+    with pytest.raises(ShapeError, match="holds 10001 calls"):
+        read_calls({"tools": ["x"] * 10_001}, paths(toolCallsPath="$.tools"))
+
+
 def test_a_missing_path_means_not_reported_unless_it_is_optional() -> None:
     assert read_calls({}, paths()) == ((), False)
     assert read_calls({}, paths(toolCallsPath="$.tools")) == ((), False)
@@ -118,6 +132,8 @@ def test_what_is_no_list_of_calls_is_said(tools: Any) -> None:
         ({"completionTokens": 3}, Usage(0, 0, 0, 3)),
         ({}, None),
         ({"prompt_tokens": -5}, None),
+        ({"prompt_tokens": 10**19, "completion_tokens": 1e300}, None),
+        ({"prompt_tokens": True}, None),
         ({"prompt_tokens": "12"}, None),
         ("12", None),
         (None, None),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor_contracts.transcript import ToolCallRecord
-from proctor_llm.replies import MAX_DEPTH, clean, clean_text, excerpt, loads, object_or_none
+from proctor_llm.replies import MAX_DEPTH, clean, clean_text, count, excerpt, loads, object_or_none
 
 
 def test_nul_and_lone_surrogates_become_the_replacement_character() -> None:
@@ -62,6 +62,26 @@ def test_what_is_nested_deeper_than_messages_can_carry_is_refused() -> None:
             loads(opening * (MAX_DEPTH + 1) + middle + closing * (MAX_DEPTH + 1))
     assert len(loads(b"[" + b",".join([b"[]"] * 500) + b"]")) == 500
     assert object_or_none('{"a":' * 200 + "1" + "}" * 200) is None
+
+
+@pytest.mark.parametrize("more", ["", ", NaN"])
+def test_what_is_nested_too_deep_to_be_written_again_is_not_read(more: str) -> None:
+    for depth in (MAX_DEPTH + 1, 200, 900, 3_000):
+        with pytest.raises(ValueError, match="nested"):
+            loads(b"[" * depth + b"1" + more.encode() + b"]" * depth)
+        assert object_or_none('{"a": ' + "[" * depth + "]" * depth + "}") is None
+    assert loads(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
+    brackets = "[{" * 500
+    assert loads(f'{{"answer": "{brackets}", "flat": [{"[]," * 200}[]]}}'.encode())["answer"] == brackets
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [(0, 0), (7, 7), (7.0, 7), (10**9, 10**9), (10**9 + 1, None), (2**63, None), (1e300, None), (-1, None),
+     (True, None), ("7", None), (None, None), ([], None)],
+)  # fmt: skip
+def test_what_cannot_be_a_number_of_tokens_is_not_read_as_one(value: Any, read: int | None) -> None:
+    assert count(value) == read
 
 
 def test_arguments_are_an_object_or_nothing() -> None:

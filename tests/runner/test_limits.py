@@ -178,6 +178,16 @@ async def test_secrets_do_not_leave_but_checks_read_the_true_text() -> None:
     assert fact.transcript[1].tool_calls[0].args == {"token": "[secret:TOKEN]"}
 
 
+async def test_a_secret_echoed_as_a_tools_name_or_a_models_does_not_leave() -> None:
+    redactor = Redactor()
+    redactor.add("TOKEN", "s3cr3t-value")
+    call = ReportedCall("s3cr3t-value", {}, "", error="s3cr3t-value")
+    agent = FakeAgent(answers=(reply("ок", reported_calls=(call,), model="s3cr3t-value"),))
+    fact = await attempts(agent, redactor=redactor).play(job())
+    assert fact.agent_model == "[secret:TOKEN]"
+    assert "s3cr3t-value" not in fact.model_dump_json()
+
+
 async def test_a_secret_that_is_a_word_of_ours_breaks_nothing() -> None:
     redactor = Redactor()
     redactor.add("ROLE", "agent")

@@ -159,6 +159,7 @@ async def test_a_path_that_leads_nowhere_leaves_tool_checks_unresolved(stage: St
     checks = [{"kind": "tool_call", "toolName": "t", "mustNotMatch": True}]
     fact = await stage.play(job(assertions=checks, agent=stage.bot(toolCallsPath="$.tolls")))
     assert fact.assertion_results[0].code == "tools_not_reported"
+    assert "(turn 1, toolCallsPath $.tolls: $ has no 'tolls'; it has " in fact.assertion_results[0].message
 
 
 async def test_a_bot_that_echoes_its_key_leaks_it_into_nothing_that_is_kept(stage: Stage) -> None:

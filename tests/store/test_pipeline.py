@@ -38,9 +38,9 @@ async def test_only_the_first_report_of_a_phase_is_kept(database: Database) -> N
         [row] = await pipeline.waiting_results(unit, run, from_ordinal=0, limit=1)
         first = NewPhase(row.id, 1, Phase.EXECUTED, run, '{"n": 1}')
         second = NewPhase(row.id, 1, Phase.EXECUTED, run, '{"n": 2}')
-        assert await pipeline.insert_phases(unit, [first]) == {(row.id, 1, Phase.EXECUTED)}
-        assert await pipeline.insert_phases(unit, [second]) == set()
-        assert await pipeline.insert_phases(unit, []) == set()
+        await pipeline.insert_phases(unit, [first])
+        await pipeline.insert_phases(unit, [second])
+        await pipeline.insert_phases(unit, [])
         assert await pipeline.executed_payloads(unit, [(row.id, 1), (row.id, 2)]) == {(row.id, 1): {"n": 1}}
 
 

@@ -106,13 +106,17 @@ def database_answers(url: str) -> bool:
     return port_open(url, 5432) and run_apart(login())
 
 
-def url_answers(url: str) -> bool:
-    """Whether this HTTP address answers 200 to a GET (credentials may be in the URL)."""
+def url_answers(url: str, *, key: str | None = None) -> bool:
+    """Whether this HTTP address answers 200 to a GET (credentials may be in the URL, or a bearer key)."""
+    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
 
     async def get() -> bool:
         with contextlib.suppress(aiohttp.ClientError, TimeoutError):
             timeout = aiohttp.ClientTimeout(total=LOGIN_SECONDS)
-            async with aiohttp.ClientSession(timeout=timeout) as session, session.get(url) as response:
+            async with (
+                aiohttp.ClientSession(timeout=timeout, headers=headers) as session,
+                session.get(url) as response,
+            ):
                 return response.status == 200  # noqa: PLR2004 - the one good answer
         return False
 

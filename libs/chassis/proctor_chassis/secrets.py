@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import binascii
 import json
 import re
-from collections.abc import Mapping
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +19,8 @@ PROVIDER_KEYS = ("ANTHROPIC_API_KEY", "GROQ_API_KEY", "OPENAI_API_KEY")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _PREFIX = "PROCTOR_SECRET_"
 _SHORTEST = 4
+_PIECE = 16
+_SCHEME = re.compile(r"(bearer|basic|token|apikey|key) +(\S.*)", re.IGNORECASE | re.DOTALL)
 _CREDENTIALS = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/?#@]*@", re.IGNORECASE)
 
 
@@ -36,11 +40,14 @@ def mask_url(url: str) -> str:
 class Redactor:
     """Replaces known secret values by `[secret:NAME]`; costs nothing while it knows none.
 
-    Values shorter than four characters are left alone: replacing them would shred ordinary text.
+    Values shorter than four characters are left alone: replacing them would shred ordinary text. What was
+    cut short for showing is replaced too, where 16 characters of the beginning or the end are left of it.
     """
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
+        self._heads: dict[str, list[str]] = {}
+        self._tails: dict[str, list[str]] = {}
         self._pattern: re.Pattern[str] | None = None
 
     @property
@@ -49,26 +56,43 @@ class Redactor:
         return self._pattern is None
 
     def add(self, name: str, value: str) -> None:
-        """Learn one secret, also in the spellings it takes inside a URL or a JSON string."""
-        spellings = {
-            value,
-            quote(value, safe="", errors="replace"),
-            json.dumps(value)[1:-1],
-            json.dumps(value, ensure_ascii=False)[1:-1],
-        }
+        """Learn one secret, also as it is spelt inside a URL or a JSON string, and as a bot reads it."""
+        spellings = {spelling for part in _parts(value) for spelling in _spellings(part)}
         new = {one for one in spellings if len(one) >= _SHORTEST and one not in self._names}
         if not new:
             return
         self._names.update(dict.fromkeys(new, name))
+        for one in new:
+            if len(one) > _PIECE:
+                self._heads.setdefault(one[:_PIECE], []).append(one)
+                self._tails.setdefault(one[-_PIECE:], []).append(one)
         # Longest first, so that a secret that begins with another is replaced whole.
-        ordered = sorted(self._names, key=len, reverse=True)
+        ordered = sorted({*self._names, *self._heads, *self._tails}, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, ordered)))
 
     def text(self, text: str) -> str:
         """Replace every known secret in a text."""
         if self._pattern is None:
             return text
-        return self._pattern.sub(lambda found: f"[secret:{self._names[found.group()]}]", text)
+        parts: list[str] = []
+        done = at = 0
+        while found := self._pattern.search(text, at):
+            name, start, end = self._extent(text, found.start(), found.end(), done)
+            parts += (text[done:start], f"[secret:{name}]")
+            done = at = end
+        return "".join(parts) + text[done:] if parts else text
+
+    def _extent(self, text: str, start: int, end: int, least: int) -> tuple[str, int, int]:
+        """Name the secret that was hit and widen a piece of it to all of it that stands there."""
+        hit = text[start:end]
+        if (name := self._names.get(hit)) is not None:
+            return name, start, end
+        if (whole := self._heads.get(hit)) is not None:
+            shared, secret = max((_shared(text[start : start + len(one)], one), one) for one in whole)
+            return self._names[secret], start, start + shared
+        reversed_text = text[least:end][::-1]
+        shared, secret = max((_shared(reversed_text, one[::-1]), one) for one in self._tails[hit])
+        return self._names[secret], end - shared, end
 
     def json(self, value: Any) -> Any:
         """Replace every known secret in a JSON value, keys included; the value itself is left untouched."""
@@ -131,6 +155,37 @@ class Secrets:
             return None
         # Editors and `echo` end files with a line break that is no part of the secret.
         return text.rstrip("\r\n") or None
+
+
+def _parts(value: str) -> Iterator[str]:
+    """A header's value, and what a bot reads out of it: the token behind its scheme, a user's password."""
+    yield value
+    if (scheme := _SCHEME.fullmatch(value)) is None:
+        return
+    yield scheme[2]
+    if scheme[1].lower() == "basic":
+        try:
+            pair = b64decode(scheme[2], validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            return
+        yield pair
+        yield pair.partition(":")[2]
+
+
+def _spellings(value: str) -> set[str]:
+    return {
+        value,
+        quote(value, safe="", errors="replace"),
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+    }
+
+
+def _shared(one: str, other: str) -> int:
+    """Count the characters with which both begin."""
+    return next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
 
 
 def _pair(text: str) -> tuple[str, str, str]:

@@ -76,6 +76,7 @@ class Platform(Protocol):
         *,
         status: ResultStatus | None = None,
         flaky: bool | None = None,
+        imperfect: bool | None = None,
         include_attempts: bool = False,
         cursor: str | None = None,
         take: int = 200,

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 from .client import PlatformRefused
 
-__all__ = ["ExitCode", "Stop", "refusal_code"]
+__all__ = ["ExitCode", "Stop", "missing_package", "refusal_code"]
 
 _UNDECIDED_STATUSES = {402, 408, 429}
 _SERVER_FAULT = 500
@@ -27,6 +27,12 @@ class Stop(Exception):
     def __init__(self, code: ExitCode, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+def missing_package(what: str, error: ModuleNotFoundError, *, extra: str) -> Stop:
+    """Say which extra brings a package that is not there, and where to take it from."""
+    how = f"pip install '.[{extra}]' in Proctor's checkout, or from where you installed Proctor"
+    return Stop(ExitCode.USAGE, f"{what} needs {error.name}, which the extra {extra!r} brings: {how}")
 
 
 def refusal_code(refused: PlatformRefused) -> ExitCode:

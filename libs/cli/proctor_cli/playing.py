@@ -135,17 +135,22 @@ def _case_problems(faults: Sequence[FieldProblem], origins: Sequence[Origin]) ->
 
 
 async def explained(platform: Platform, run_id: UUID) -> RunDocument:
-    """Read a run with the results that a person must be told about: failed, errors and flaky ones.
+    """Read a run with what a person must be told about: failures, errors, flaky and imperfect passes.
 
-    What only passed is in the summary; leaving it where it is keeps a run of ten thousand cases small.
+    What passed in full is in the summary; leaving it where it is keeps a run of ten thousand cases small.
     """
     run = await platform.get_run(run_id)
     found: dict[UUID, ResultView] = {}
-    for status, flaky in ((ResultStatus.FAILED, None), (ResultStatus.ERROR, None), (None, True)):
+    for status, flaky, imperfect in (
+        (ResultStatus.FAILED, None, None),
+        (ResultStatus.ERROR, None, None),
+        (None, True, None),
+        (ResultStatus.PASSED, False, True),
+    ):
         cursor: str | None = None
         while True:
             page = await platform.results(
-                run_id, status=status, flaky=flaky, include_attempts=True, cursor=cursor
+                run_id, status=status, flaky=flaky, imperfect=imperfect, include_attempts=True, cursor=cursor
             )
             found |= {result.id: result for result in page.data.results}
             if (cursor := page.meta.next_cursor) is None:

@@ -125,6 +125,7 @@ class RemotePlatform:
         *,
         status: ResultStatus | None = None,
         flaky: bool | None = None,
+        imperfect: bool | None = None,
         include_attempts: bool = False,
         cursor: str | None = None,
         take: int = _PAGE,
@@ -133,6 +134,7 @@ class RemotePlatform:
         query = {
             "status": status and status.value,
             "flaky": None if flaky is None else str(flaky).lower(),
+            "imperfect": None if imperfect is None else str(imperfect).lower(),
             "includeAttempts": "true" if include_attempts else None,
             "cursor": cursor,
             "take": take,

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from .base import Strict, Wire
+from .base import TYPED, Strict, Wire
 from .effects import HandlerEffect
 from .endpoint import HttpEndpoint
 from .enums import Provider
@@ -51,4 +51,4 @@ class JudgeSettings(Strict):
 
     provider: Provider
     model: Annotated[str, Field(min_length=1, max_length=256)]
-    votes: Literal[1, 3, 5] = 1
+    votes: Annotated[Literal[1, 3, 5], TYPED] = 1

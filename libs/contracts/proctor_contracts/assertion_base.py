@@ -6,12 +6,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from .base import SafeText, Strict
+from .base import TYPED, SafeText, Strict
 from .enums import Scope
 
 __all__ = ["AssertionBase", "Flags", "Needle", "Pattern", "ScopedBase", "ToolName", "Weight"]
 
-Weight = Annotated[int, Field(ge=1, le=10_000)]
+Weight = Annotated[int, Field(ge=1, le=10_000), TYPED]
 Needle = Annotated[SafeText, Field(min_length=1, max_length=10_000)]
 Pattern = Annotated[SafeText, Field(min_length=1, max_length=2_000)]
 Flags = Annotated[str, Field(max_length=8)]

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from .assertion_base import AssertionBase, Flags, Needle, Pattern, ScopedBase
-from .base import Json, SafeText
+from .base import TYPED, Json, SafeText
 from .enums import Scope
 from .tool_assertions import Precedes, Recovery, State, ToolArgs, ToolCall, ToolPolicy, ToolSequence
 
@@ -131,7 +131,7 @@ class Latency(AssertionBase):
     """The agent's time, harness and waits left out, in milliseconds."""
 
     kind: Literal["latency"] = "latency"
-    max_ms: Annotated[int, Field(ge=1, le=86_400_000)]
+    max_ms: Annotated[int, Field(ge=1, le=86_400_000), TYPED]
     metric: LatencyMetric = LatencyMetric.MAX
 
 
@@ -139,8 +139,8 @@ class Cost(AssertionBase):
     """What the agent's calls of one case may cost, in cents or in tokens."""
 
     kind: Literal["cost"] = "cost"
-    max_cents: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
-    max_tokens: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
+    max_cents: Annotated[float, Field(gt=0, le=1_000_000), TYPED] | None = None
+    max_tokens: Annotated[int, Field(ge=1, le=1_000_000_000), TYPED] | None = None
 
     @model_validator(mode="after")
     def _one_of(self) -> Self:
@@ -176,7 +176,7 @@ class GroundedFacts(ScopedBase):
 
     kind: Literal["grounded_facts"] = "grounded_facts"
     facts: Annotated[tuple[Needle, ...], Field(max_length=1_000)] = ()
-    threshold: Annotated[float, Field(gt=0, le=1)] = 1
+    threshold: Annotated[float, Field(gt=0, le=1), TYPED] = 1
 
 
 class Judge(AssertionBase):
@@ -186,7 +186,7 @@ class Judge(AssertionBase):
 
     kind: Literal["judge"] = "judge"
     rubric: Annotated[SafeText, Field(min_length=1, max_length=20_000)]
-    votes: Literal[1, 3, 5] | None = None
+    votes: Annotated[Literal[1, 3, 5], TYPED] | None = None
 
 
 Assertion = Annotated[

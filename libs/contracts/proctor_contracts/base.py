@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 from pydantic.alias_generators import to_camel
 
-__all__ = ["TRUSTED", "Json", "SafeText", "Strict", "Wire", "unstorable"]
+__all__ = ["TRUSTED", "TYPED", "Json", "SafeText", "Strict", "Wire", "unstorable"]
 
 Json = Any
 """A JSON value: None, bool, int, float, str, list or dict."""
@@ -59,3 +59,13 @@ def _storable(text: str) -> str:
 
 SafeText = Annotated[str, AfterValidator(_storable)]
 """A string that PostgreSQL and JSON can hold: no NUL, no lone surrogate."""
+
+
+def _typed(value: Any) -> Any:
+    if isinstance(value, bool | str):
+        raise ValueError("should be a number")  # noqa: TRY004 - pydantic reports ValueErrors
+    return value
+
+
+TYPED = BeforeValidator(_typed)
+"""Behind a number that a user typed: 70.0 is one, "70" is not, nor is true, which would silently be 1."""

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from .assertions import Assertion
-from .base import SafeText, Strict, Wire
+from .base import TYPED, SafeText, Strict, Wire
 from .enums import Priority, RetryPolicy
 from .transcript import ToolCallRecord
 
@@ -84,10 +84,10 @@ CaseInput = Annotated[ScriptedSingle | ScriptedMulti, Field(discriminator="kind"
 class CaseBudget(Strict):
     """Limits of one case; a broken one fails the case as a required check would."""
 
-    max_latency_ms: Annotated[int, Field(ge=1, le=86_400_000)] | None = None
-    max_cost_cents: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
-    max_tokens: Annotated[int, Field(ge=1, le=1_000_000_000)] | None = None
-    max_tool_calls: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    max_latency_ms: Annotated[int, Field(ge=1, le=86_400_000), TYPED] | None = None
+    max_cost_cents: Annotated[float, Field(gt=0, le=1_000_000), TYPED] | None = None
+    max_tokens: Annotated[int, Field(ge=1, le=1_000_000_000), TYPED] | None = None
+    max_tool_calls: Annotated[int, Field(ge=0, le=10_000), TYPED] | None = None
 
 
 class ReferenceMessage(Strict):
@@ -114,8 +114,8 @@ class CaseFields(Strict):
     input: CaseInput
     assertions: Annotated[tuple[Assertion, ...], Field(min_length=1, max_length=200)]
     rubric: Annotated[SafeText, Field(max_length=20_000)] | None = None
-    weight: Annotated[int, Field(ge=1, le=10_000)] = 1
-    threshold: Annotated[int, Field(ge=0, le=100)] | None = None
+    weight: Annotated[int, Field(ge=1, le=10_000), TYPED] = 1
+    threshold: Annotated[int, Field(ge=0, le=100), TYPED] | None = None
     tags: Annotated[tuple[Tag, ...], Field(max_length=100)] = ()
     is_active: bool = True
     critical: bool = False

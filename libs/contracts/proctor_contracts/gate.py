@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import SafeText, Strict, Wire
+from .base import TYPED, SafeText, Strict, Wire
 
 __all__ = ["GateDecision", "GateOutcome", "GateReason", "GateSettings"]
 
@@ -15,11 +15,11 @@ __all__ = ["GateDecision", "GateOutcome", "GateReason", "GateSettings"]
 class GateSettings(Strict):
     """What a release needs; a suite without a gate asks for every case (`minPassRate: 1`)."""
 
-    min_pass_rate: Annotated[float, Field(ge=0, le=1)] = 0.9
+    min_pass_rate: Annotated[float, Field(ge=0, le=1), TYPED] = 0.9
     critical: Annotated[tuple[SafeText, ...], Field(max_length=200)] = ()
-    max_error_rate: Annotated[float, Field(ge=0, le=1)] = 0.05
-    max_p95_latency_ms: Annotated[int, Field(ge=1)] | None = None
-    max_cost_cents: Annotated[float, Field(gt=0)] | None = None
+    max_error_rate: Annotated[float, Field(ge=0, le=1), TYPED] = 0.05
+    max_p95_latency_ms: Annotated[int, Field(ge=1), TYPED] | None = None
+    max_cost_cents: Annotated[float, Field(gt=0), TYPED] | None = None
     confidence: Literal["point", "wilson_lower"] = "point"
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AliasChoices, Field, model_validator
 
 from .assertion_base import AssertionBase, Flags, Pattern, ToolName
-from .base import SafeText, Strict
+from .base import TYPED, SafeText, Strict
 from .effects import Action
 from .matchers import Count, Matcher
 
@@ -32,7 +32,7 @@ __all__ = [
 
 Path = Annotated[SafeText, Field(min_length=1, max_length=256)]
 Paths = Annotated[dict[Path, Matcher], Field(max_length=100)]
-Times = Annotated[int, Field(ge=0, le=10_000)]
+Times = Annotated[int, Field(ge=0, le=10_000), TYPED]
 Globs = Annotated[tuple[ToolName, ...], Field(min_length=1, max_length=200)]
 
 
@@ -145,7 +145,7 @@ class ToolPolicy(AssertionBase):
     deny: Globs | None = None
     max_calls: Times | None = None
     max_per_tool: Annotated[dict[ToolName, Times], Field(min_length=1, max_length=200)] | None = None
-    max_repeat_same_args: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    max_repeat_same_args: Annotated[int, Field(ge=1, le=10_000), TYPED] | None = None
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -244,4 +244,4 @@ class Recovery(AssertionBase):
     after: Failure = Failure.ANY
     tool_name: ToolName | None = None
     expect: Reaction
-    within: Annotated[int, Field(ge=1, le=100)] = 2
+    within: Annotated[int, Field(ge=1, le=100), TYPED] = 2

@@ -10,7 +10,7 @@ from typing import assert_never
 from proctor_contracts.enums import Role, Scope
 from proctor_contracts.transcript import ToolCallRecord, TranscriptEntry
 
-from .text import fold
+from .text import blank, fold
 
 __all__ = ["FORBIDDEN_SCOPE_NAMES", "SCOPE_NAMES", "Asked", "Call", "Conversation", "Happened", "Message"]
 
@@ -31,7 +31,7 @@ knows another's result."""
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """An agent's message that is not blank, with its index in the transcript."""
+    """An agent's message that shows something, with its index in the transcript."""
 
     entry: int
     text: str
@@ -59,8 +59,8 @@ Happened = Message | Call | Asked
 class Conversation:
     """A read-only view of one transcript; what is derived from it is worked out once.
 
-    A blank message counts as no message. Two bubbles of one turn are two messages. Words that a script put
-    into the agent's mouth are history: nobody grades them.
+    A message that shows nothing counts as no message. Two bubbles of one turn are two messages. Words that
+    a script put into the agent's mouth are history: nobody grades them.
     """
 
     def __init__(self, transcript: Sequence[TranscriptEntry]) -> None:
@@ -69,11 +69,11 @@ class Conversation:
 
     @cached_property
     def said(self) -> tuple[Message, ...]:
-        """The agent's messages that are not blank."""
+        """The agent's messages that show something."""
         return tuple(
             Message(index, entry.content)
             for index, entry in enumerate(self.entries)
-            if entry.graded and not _blank(entry.content)
+            if entry.graded and not blank(entry.content)
         )
 
     @cached_property
@@ -169,7 +169,3 @@ class Conversation:
     def _asked_after(self, index: int) -> bool:
         """Whether the user spoke after `index`, so that the agent's last turn was silence."""
         return any(entry.role is Role.TESTER for entry in self.entries[index + 1 :])
-
-
-def _blank(text: str) -> bool:
-    return not text or text.isspace()

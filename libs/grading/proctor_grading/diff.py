@@ -144,8 +144,11 @@ def _change(left: _Side | None, right: _Side | None) -> CaseChange:  # noqa: PLR
         return CaseChange.ONLY_IN_B
     if right is None:
         return CaseChange.ONLY_IN_A
-    if not left.graded or not right.graded:
-        return CaseChange.ERRORED
+    if not right.graded or (not left.graded and right.mixed):
+        return CaseChange.FLAKY if right.graded else CaseChange.ERRORED
+    if not left.graded:
+        # What could not be found out before is known now; that it was good before is not, so nothing broke.
+        return CaseChange.FIXED if right.passed else CaseChange.STILL_FAILING
     if left.mixed or right.mixed:
         return CaseChange.FLAKY
     match (left.passed > 0, right.passed > 0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,13 +14,15 @@ from proctor_contracts.enums import Role
 
 from .canonical import js_number
 from .conversation import SCOPE_NAMES, Conversation, Message
-from .extraction import Fact, FactKind, facts_in, plain_number
+from .extraction import Fact, FactKind, facts_in
 from .findings import Finding, failed, no_agent_message, not_applicable, passed
 from .text import excerpt, quoted
 
 __all__ = ["check_grounded_facts", "ungrounded"]
 
 _PHONE_DIGITS = 9
+_DAY_LENGTH = len("05-13")
+_DAY_MONTH = re.compile(r"(0[1-9]|[12]\d|3[01])\.(0[1-9]|1[0-2])")
 _SHOWN = 8
 
 
@@ -102,16 +105,29 @@ class _Evidence:
     values: dict[FactKind, set[str]] = field(default_factory=lambda: {kind: set() for kind in FactKind})
     money: set[tuple[str, str | None]] = field(default_factory=set)
     days: set[str] = field(default_factory=set)
+    hosts: set[str] = field(default_factory=set)
 
     def add(self, text: str) -> None:
-        for fact in facts_in(text):
+        numbers = self.values[FactKind.NUMBER]
+        for fact in facts_in(text, small=True):
             self.values[fact.kind].update(fact.values)
-            if fact.kind is FactKind.MONEY:
-                self.money.update((value, fact.currency) for value in fact.values)
-            if fact.kind is FactKind.DATE:
-                self.days.update(value[-5:] for value in fact.values)
-        if text.strip().isdigit():  # a bare number as a whole leaf counts even when it is small
-            self.values[FactKind.NUMBER].update(plain_number(text.strip()))
+            match fact.kind:
+                case FactKind.MONEY:
+                    self.money.update((value, fact.currency) for value in fact.values)
+                case FactKind.DATE:
+                    self.days.update(value[-5:] for value in fact.values)
+                    numbers.update(value[:-6] for value in fact.values if len(value) > _DAY_LENGTH)
+                case FactKind.NUMBER:
+                    self.days.update(_day(fact.text))
+                case FactKind.TIME:
+                    # Who was told 09:00-18:00 may say "from 9 to 18".
+                    numbers.update(str(int(value[:2])) for value in fact.values if value.endswith(":00"))
+                case FactKind.URL:
+                    self.hosts.update(value.partition("/")[0] for value in fact.values)
+                case FactKind.EMAIL:
+                    self.hosts.update(value.partition("@")[2] for value in fact.values)
+                case _:
+                    pass
 
     def supports(self, fact: Fact) -> bool:
         return any(self._supports(fact, value) for value in fact.values)
@@ -119,6 +135,8 @@ class _Evidence:
     def _supports(self, fact: Fact, value: str) -> bool:  # noqa: PLR0911 - one line per kind
         values = self.values
         match fact.kind:
+            case FactKind.URL if value in self.hosts:
+                return True
             case FactKind.URL | FactKind.EMAIL | FactKind.TIME:
                 return value in values[fact.kind]
             case FactKind.DATE:
@@ -138,11 +156,19 @@ class _Evidence:
             case FactKind.NUMBER:
                 kinds = (FactKind.NUMBER, FactKind.MONEY, FactKind.PERCENT, FactKind.ID)
                 told = values[FactKind.PHONE]
-                return any(value in values[kind] for kind in kinds) or any(
-                    _same_phone(value, other) for other in told
+                return (
+                    any(value in values[kind] for kind in kinds)
+                    or any(_same_phone(value, other) for other in told)
+                    or not self.days.isdisjoint(_day(fact.text))
                 )
             case _:
                 assert_never(fact.kind)
+
+
+def _day(text: str) -> tuple[str, ...]:
+    """Read 13.05 as a day as well as a number; nothing when it cannot be one."""
+    found = _DAY_MONTH.fullmatch(text)
+    return () if found is None else (f"{found[2]}-{found[1]}",)
 
 
 def _same_phone(one: str, other: str) -> bool:

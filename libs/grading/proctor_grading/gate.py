@@ -129,7 +129,7 @@ def _finished(numbers: RunSummary, status: RunStatus) -> Iterable[_Finding]:
 
 
 def _names(rows: list[ResultRow]) -> str:
-    names = list(dict.fromkeys(row.label for row in rows))
+    names = list(dict.fromkeys(row.named for row in rows))
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 

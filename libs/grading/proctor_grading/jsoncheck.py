@@ -18,7 +18,10 @@ from .schema import Undecidable, invalid
 __all__ = ["check_json_schema"]
 
 TEXT_LIMIT = 100_000
-_FENCE = re.compile(r"```[^\S\n]*([\w+-]*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+# A fence is closed by a line of its own, since texts inside the JSON may hold its marks.
+_FENCE = re.compile(
+    r"(`{3,}|~{3,})[^\S\n]*([\w+-]*)[^\n]*\n(.*?)(?:^[^\S\n]*\1[^\S\n]*\r?$|\Z)", re.DOTALL | re.MULTILINE
+)
 
 
 def check_json_schema(check: JsonSchema, conversation: Conversation, context: GradingContext) -> Finding:
@@ -64,7 +67,7 @@ def _found(where: JsonWhere, text: str) -> list[Json] | str:
     match where:
         case JsonWhere.WHOLE:
             try:
-                return [parse(text.strip())]
+                return [parse(text.strip().removeprefix("\ufeff"))]
             except JsonText as error:
                 return f"the answer is not one JSON document: {error}"
         case JsonWhere.EMBEDDED:
@@ -76,13 +79,17 @@ def _found(where: JsonWhere, text: str) -> list[Json] | str:
 
 
 def _fenced(text: str) -> list[Json] | str:
-    fences = [(label.lower(), body) for label, body in _FENCE.findall(text) if label.lower() in {"", "json"}]
+    fences = [body for _, label, body in _FENCE.findall(text) if label.lower() in {"", "json"}]
     if not fences:
         return "no code fence with JSON in the answer"
     found, reason = [], ""
-    for _, body in fences:
-        try:
-            found.append(parse(body.strip()))
-        except JsonText as error:
-            reason = f"the code fence is not JSON: {error}"
+    for body in fences:
+        # The marks may also stand behind the JSON in its last line.
+        for candidate in (body, body.partition("```")[0]):
+            try:
+                found.append(parse(candidate.strip()))
+            except JsonText as error:
+                reason = reason or f"the code fence is not JSON: {error}"
+            else:
+                break
     return found or reason

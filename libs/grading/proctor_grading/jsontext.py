@@ -50,15 +50,19 @@ def parse(text: str) -> Json:
 
 def finite(value: Json) -> bool:
     """Whether a value holds no NaN and no infinity, so that it can be written as JSON."""
-    match value:
-        case float():
-            return value - value == 0
-        case dict():
-            return all(finite(item) for item in value.values())
-        case list() | tuple():
-            return all(finite(item) for item in value)
-        case _:
-            return True
+    # Not recursive: what a model writes may be nested deeper than Python's own stack goes.
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case float() as number if number - number != 0:
+                return False
+            case dict() as fields:
+                waiting.extend(fields.values())
+            case list() | tuple() as items:
+                waiting.extend(items)
+            case _:
+                pass
+    return True
 
 
 def documents(text: str, openers: str = "{") -> list[Json]:

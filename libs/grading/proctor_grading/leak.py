@@ -12,7 +12,7 @@ from proctor_contracts.enums import Role
 from .context import GradingContext
 from .conversation import FORBIDDEN_SCOPE_NAMES, Conversation
 from .findings import Finding, failed, no_agent_message, passed, unresolved
-from .text import excerpt, quoted
+from .text import excerpt, quoted, visible
 
 __all__ = ["SHINGLE", "check_no_prompt_leak"]
 
@@ -55,7 +55,7 @@ def check_no_prompt_leak(check: NoPromptLeak, conversation: Conversation, contex
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return _WORD.findall(unicodedata.normalize("NFKC", visible(text)).casefold())
 
 
 def _runs(words: list[str], length: int) -> set[str]:

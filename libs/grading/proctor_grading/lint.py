@@ -117,8 +117,8 @@ def _problems(
 def _unknown_language(expected: str, languages: LanguageDetector | None) -> str | None:
     if languages is None:
         return (
-            f"{expected} cannot be told by its letters; install the lang extra "
-            f"(pip install proctor[lang]) or use one of {', '.join(LETTER_LANGUAGES)}"
+            f"{expected} cannot be told by its letters; install Proctor with its lang extra "
+            f"(pip install '.[lang]' in its checkout) or use one of {', '.join(LETTER_LANGUAGES)}"
         )
     return None if languages.supports(expected) else f"{expected} is not one of the declared languages"
 
@@ -131,6 +131,7 @@ def _warnings(path: str, assertion: Assertion, agent: AgentFacts) -> Iterator[Ca
     match assertion:
         case Regex():
             yield from _pattern_warnings(f"{path}.pattern", assertion.pattern, assertion.flags)
+            yield from _ending_warnings(f"{path}.pattern", assertion.pattern, assertion.flags)
         case ToolCall():
             yield from _count_warnings(path, assertion)
         case ToolSequence(steps=(), mode=mode) if mode in _PASSES_EMPTY:
@@ -222,12 +223,21 @@ def _pattern_warnings(path: str, pattern: str, flags: str) -> Iterable[CaseWarni
         "python_anchor": r"\A" in bare or r"\Z" in bare,
         "python_group": bool(_PYTHON_GROUP.search(bare)),
         "python_repeat": bool(_PYTHON_REPEAT.search(bare)) and not unicode,
-        "dollar_before_newline": bool(_END.search(bare)) and "m" not in flags,
         "pasted_slashes": _SLASHED.fullmatch(pattern) is not None,
     }
     return [CaseWarning(path, code, _PATTERN_WARNINGS[code]) for code, holds in found.items() if holds]
 
 
+def _ending_warnings(path: str, pattern: str, flags: str) -> Iterable[CaseWarning]:
+    """Point out a `$` that a final line end would defeat; who anchors both ends asks for nothing else."""
+    if _END.search(pattern.replace(r"\\", "")) and "m" not in flags and not pattern.startswith("^"):
+        yield CaseWarning(path, "dollar_before_newline", _DOLLAR)
+
+
+_DOLLAR = (
+    "$ does not match before a final line end in JavaScript; "
+    r"use \s*$ if an answer may end with one"
+)
 _PATTERN_WARNINGS = {
     "ascii_word_boundary": r"\b and \w know ASCII letters only, so they do not bound Cyrillic words; use "
     r"(?<![\p{L}\p{N}_])…(?![\p{L}\p{N}_]) with the flag u",
@@ -235,7 +245,5 @@ _PATTERN_WARNINGS = {
     "python_anchor": r"\A and \Z match the letters A and Z in JavaScript; use ^ and $",
     "python_group": "(?i) and (?P<name>…) are Python's; use flags and (?<name>…)",
     "python_repeat": "{,n} is matched as text in JavaScript; write {0,n}",
-    "dollar_before_newline": r"$ does not match before a final line end in JavaScript; "
-    r"use \s*$ if an answer may end with one",
     "pasted_slashes": "the slashes are matched as text; leave them out if that is not meant",
 }

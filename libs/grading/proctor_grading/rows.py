@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -9,6 +10,8 @@ from proctor_contracts.enums import Priority, ResultStatus
 from proctor_contracts.transcript import Usage
 
 __all__ = ["ResultRow"]
+
+_MADE_UP = re.compile("case-[0-9a-f]{10}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,5 +55,11 @@ class ResultRow:
 
     @property
     def label(self) -> str:
-        """How a report names this case."""
+        """How a summary names this case."""
         return self.ref or self.name
+
+    @property
+    def named(self) -> str:
+        """How a sentence names this case: a ref that was made up of the name says nothing without it."""
+        made_up = self.ref is not None and _MADE_UP.fullmatch(self.ref)
+        return f"{self.name} ({self.ref})" if made_up else self.label

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -40,11 +41,9 @@ def schema_problem(schema: dict[str, Any] | bool, regex: RegexEngine) -> tuple[s
     """Say where (a JSON pointer) and why a schema cannot be used, or None when it can."""
     if isinstance(schema, bool):
         return None
-    draft: Any = validators.validator_for(schema, default=_NO_DRAFT)
-    if draft is _NO_DRAFT:
-        if "$schema" in schema:
-            return "/$schema", f"unknown JSON Schema dialect {schema['$schema']!r}"
-        draft = jsonschema.Draft202012Validator
+    draft = _draft(schema)
+    if isinstance(draft, str):
+        return "/$schema", draft
     try:
         # Without formats: the library's own check of `pattern` knows Python's syntax only.
         draft.check_schema(schema, format_checker=jsonschema.FormatChecker(formats=()))
@@ -56,6 +55,19 @@ def schema_problem(schema: dict[str, Any] | bool, regex: RegexEngine) -> tuple[s
         if fault := _keyword_problem(key, value, regex):
             return pointer, fault
     return _broken_reference(schema)
+
+
+def _draft(schema: dict[str, Any]) -> Any:
+    """Find the validator class of a schema's dialect, or say why there is none."""
+    dialect = schema.get("$schema")
+    if "$schema" in schema and not isinstance(dialect, str):
+        return "is not the URI of a dialect, such as https://json-schema.org/draft/2020-12/schema"
+    draft: Any = validators.validator_for(schema, default=_NO_DRAFT)
+    if draft is not _NO_DRAFT:
+        return draft
+    if dialect is not None:
+        return f"unknown JSON Schema dialect {excerpt(dialect, limit=80)!r}"
+    return jsonschema.Draft202012Validator
 
 
 def _keyword_problem(key: str, value: Json, regex: RegexEngine) -> str | None:
@@ -154,7 +166,20 @@ def _unique_items(_: Any, wanted: bool, instance: Any, __: Any) -> Iterator[json
             yield jsonschema.ValidationError("the items are not all different")
 
 
-_REPLACED = {"pattern": _pattern, "patternProperties": _pattern_properties, "uniqueItems": _unique_items}
+def _multiple_of(_: Any, wanted: float, instance: Any, __: Any) -> Iterator[jsonschema.ValidationError]:
+    if isinstance(instance, bool) or not isinstance(instance, int | float):
+        return
+    # As written: in binary, 0.3 is no multiple of 0.1.
+    if Fraction(str(instance)) % Fraction(str(wanted)) != 0:
+        yield jsonschema.ValidationError(f"{instance!r} is not a multiple of {wanted!r}")
+
+
+_REPLACED = {
+    "multipleOf": _multiple_of,
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "uniqueItems": _unique_items,
+}
 
 
 def _matches(pattern: str, text: str) -> bool:

@@ -2,12 +2,42 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
-__all__ = ["EXCERPT_LIMIT", "excerpt", "fold", "nfc", "quoted", "storable", "white_folded"]
+__all__ = [
+    "EXCERPT_LIMIT",
+    "blank",
+    "excerpt",
+    "fold",
+    "nfc",
+    "quoted",
+    "storable",
+    "visible",
+    "white_folded",
+]
 
 EXCERPT_LIMIT = 300
-_SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2007": " "})
+# What is printed alike: every kind of space, and the joined letters of a printed page.
+_ALIKE = str.maketrans(
+    dict.fromkeys("\u00a0\u1680\u202f\u205f\u3000", " ")
+    | dict.fromkeys(map(chr, range(0x2000, 0x200B)), " ")
+    | {
+        "\ufb00": "ff",
+        "\ufb01": "fi",
+        "\ufb02": "fl",
+        "\ufb03": "ffi",
+        "\ufb04": "ffl",
+        "\ufb05": "st",
+        "\ufb06": "st",
+    }
+)
+# Soft hyphens, zero-width characters, marks of direction, variation selectors, tags: nobody sees them.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
+)
+_BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u115f\u1160\u2800\u3164\uffa0]*")
 
 
 def nfc(text: str) -> str:
@@ -15,13 +45,25 @@ def nfc(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def fold(text: str, *, case_insensitive: bool = False) -> str:
-    """Fold a text for comparison: NFC, no-break spaces to spaces, line ends to LF, on request letter case.
+def visible(text: str) -> str:
+    """Leave out the characters that nobody sees."""
+    return text if text.isascii() else _INVISIBLE.sub("", text)
 
-    Case folding is Unicode's, except that İ folds to i; its own folding, i with a dot above, equals nobody's.
+
+def blank(text: str) -> bool:
+    """Whether a text shows nothing at all: white space, controls, invisible characters."""
+    return _BLANK.fullmatch(visible(text)) is not None
+
+
+def fold(text: str, *, case_insensitive: bool = False) -> str:
+    """Fold a text for comparison: what looks the same is the same, on request also in letter case.
+
+    NFC, every kind of space as a space, joined Latin letters apart, line ends as LF, what is invisible left
+    out. Case folding is Unicode's, except that İ folds to i; its own folding, i with a dot above, equals
+    nobody's.
     """
     if not text.isascii():
-        text = unicodedata.normalize("NFC", text).translate(_SPACES)
+        text = unicodedata.normalize("NFC", visible(text)).translate(_ALIKE)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if not case_insensitive:
@@ -32,8 +74,8 @@ def fold(text: str, *, case_insensitive: bool = False) -> str:
 
 
 def white_folded(text: str) -> str:
-    """Compose a text and turn every run of white space into one space, ends trimmed."""
-    return " ".join(nfc(text).split())
+    """Compose what is visible of a text and turn every run of white space into one space, ends trimmed."""
+    return " ".join(nfc(visible(text)).split())
 
 
 def storable(text: str) -> str:

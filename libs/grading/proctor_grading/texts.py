@@ -11,14 +11,14 @@ from proctor_contracts.enums import Scope
 from .context import GradingContext, RegexFound, RegexInvalid, RegexLimit, RegexMissing
 from .conversation import FORBIDDEN_SCOPE_NAMES, SCOPE_NAMES, Conversation, Message
 from .findings import Finding, failed, no_agent_message, passed, unresolved
-from .text import excerpt, fold, quoted
+from .text import excerpt, fold, quoted, visible
 
 __all__ = ["check_contains", "check_contains_all", "check_contains_any", "check_not_contains", "check_regex"]
 
 
 def check_contains(check: Contains, conversation: Conversation) -> Finding:
     """A text occurs in one message of the scope (`any`), in every one (`all`), or in the first or last."""
-    needle = fold(check.value, case_insensitive=check.case_insensitive)
+    needle = _needle(check.value, case_insensitive=check.case_insensitive)
     return _present(
         conversation,
         check.scope,
@@ -29,7 +29,7 @@ def check_contains(check: Contains, conversation: Conversation) -> Finding:
 
 def check_contains_all(check: ContainsAll, conversation: Conversation) -> Finding:
     """All texts occur together in one message of the scope (`any`), or in every one."""
-    needles = tuple(fold(value, case_insensitive=check.case_insensitive) for value in check.values)
+    needles = tuple(_needle(value, case_insensitive=check.case_insensitive) for value in check.values)
     return _present(
         conversation,
         check.scope,
@@ -40,11 +40,13 @@ def check_contains_all(check: ContainsAll, conversation: Conversation) -> Findin
 
 def check_contains_any(check: ContainsAny, conversation: Conversation) -> Finding:
     """At least one text occurs in one message of the scope (`any`), or in every one."""
-    needles = tuple(fold(value, case_insensitive=check.case_insensitive) for value in check.values)
+    needles = tuple(_needle(value, case_insensitive=check.case_insensitive) for value in check.values)
 
     def missing(message: Message) -> Sequence[str]:
-        text = conversation.folded(message, case_insensitive=check.case_insensitive)
-        return () if any(needle in text for needle in needles) else needles
+        found = len(needles) - len(
+            _missing(conversation, message, needles, case_insensitive=check.case_insensitive)
+        )
+        return () if found else needles
 
     return _present(
         conversation,
@@ -60,10 +62,11 @@ def check_not_contains(check: NotContains, conversation: Conversation) -> Findin
     messages = conversation.messages(check.scope)
     if not messages:
         return no_agent_message(expected)
-    needle = fold(check.value, case_insensitive=check.case_insensitive)
+    needle = _needle(check.value, case_insensitive=check.case_insensitive)
     for message in messages:
-        at = conversation.folded(message, case_insensitive=check.case_insensitive).find(needle)
-        if at >= 0:
+        text = conversation.folded(message, case_insensitive=check.case_insensitive)
+        if _stands_in(needle, text, message):
+            at = max(0, text.find(needle))
             return failed(
                 "forbidden_text",
                 f"{quoted(check.value)} must not occur but does",
@@ -153,7 +156,16 @@ def _missing(
     conversation: Conversation, message: Message, needles: Sequence[str], *, case_insensitive: bool
 ) -> Sequence[str]:
     text = conversation.folded(message, case_insensitive=case_insensitive)
-    return [needle for needle in needles if needle not in text]
+    return [needle for needle in needles if not _stands_in(needle, text, message)]
+
+
+def _needle(value: str, *, case_insensitive: bool) -> str:
+    """Fold what is looked for; of a text that nobody sees nothing would be left, so it stays as it is."""
+    return fold(value, case_insensitive=case_insensitive) or value
+
+
+def _stands_in(needle: str, folded: str, message: Message) -> bool:
+    return needle in folded or (not visible(needle) and needle in message.text)
 
 
 def _lacking(lacks: Sequence[str], expected: str, message: Message) -> Finding:

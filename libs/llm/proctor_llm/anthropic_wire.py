@@ -8,7 +8,7 @@ from typing import Any
 from proctor_contracts.base import Json
 
 from .aliases import Aliases
-from .replies import clean_text, object_or_none
+from .replies import clean_text, count, object_or_none
 from .types import ChatMessage, ChatRequest, Finish, ToolUse, Usage
 
 __all__ = ["FINISHES", "StreamedReply", "request_fields"]
@@ -121,15 +121,15 @@ def _usage(found: Json, before: Usage) -> Usage:
     if not isinstance(found, dict):
         return before
 
-    def count(name: str, known: int) -> int:
-        value = found.get(name)
-        return value if isinstance(value, int) else known
+    def running(name: str, known: int) -> int:
+        value = count(found.get(name))
+        return known if value is None else value
 
     return Usage(
-        count("input_tokens", before.prompt_tokens),
-        count("cache_read_input_tokens", before.cached_prompt_tokens),
-        count("cache_creation_input_tokens", before.cache_write_tokens),
-        count("output_tokens", before.completion_tokens),
+        running("input_tokens", before.prompt_tokens),
+        running("cache_read_input_tokens", before.cached_prompt_tokens),
+        running("cache_creation_input_tokens", before.cache_write_tokens),
+        running("output_tokens", before.completion_tokens),
     )
 
 

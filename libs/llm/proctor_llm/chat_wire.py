@@ -10,7 +10,7 @@ import orjson
 from proctor_contracts.base import Json
 
 from .aliases import Aliases
-from .replies import clean_text, object_or_none
+from .replies import clean_text, count, object_or_none
 from .types import ChatMessage, ChatRequest, Finish, ToolUse, Usage
 
 __all__ = ["ChatReply", "read_reply", "request_fields"]
@@ -144,8 +144,7 @@ def _text(content: Json) -> str:
 
 
 def _count(found: Json, name: str) -> int:
-    value = found.get(name) if isinstance(found, dict) else None
-    return value if isinstance(value, int) and value >= 0 else 0
+    return (count(found.get(name)) if isinstance(found, dict) else None) or 0
 
 
 def _messages(request: ChatRequest, aliases: Aliases) -> list[dict[str, Any]]:

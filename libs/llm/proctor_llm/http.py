@@ -127,6 +127,7 @@ class HttpClient:
             usage=usage,
             reported_calls=calls,
             tools_reported=reported,
+            tools_gap=None if reported else paths.tools_gap(reply),
             outcomes=paths.outcomes_of(reply),
             session_id=paths.session_of(reply),
         )

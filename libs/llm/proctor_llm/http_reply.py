@@ -11,10 +11,13 @@ from proctor_contracts.base import Json
 from proctor_contracts.endpoint import HttpEndpoint
 
 from .paths import Missing, Path
-from .replies import clean_text, excerpt, object_or_none
+from .replies import clean_text, count, excerpt, object_or_none
 from .types import ReportedCall, Usage
 
 __all__ = ["ReplyPaths", "ShapeError", "read_bubbles", "read_calls", "read_usage"]
+
+_MOST_CALLS = 10_000
+_LONGEST_MS = 86_400_000
 
 
 class ShapeError(ValueError):
@@ -48,6 +51,13 @@ class ReplyPaths:
         """Collect the labels the bot reports; a label that is missing from the reply is left out."""
         found = {name: path.look(reply) for name, path in self.outcomes.items()}
         return {name: value for name, value in found.items() if not isinstance(value, Missing)}
+
+    def tools_gap(self, reply: Json) -> str | None:
+        """Say what is there instead of the configured list of tool calls, or None when nothing is amiss."""
+        path = self.tool_calls
+        if path is None or self.tool_calls_optional or not isinstance(path.look(reply), Missing):
+            return None
+        return f"toolCallsPath {path.text}: {path.explain(reply)}"
 
     def session_of(self, reply: Json) -> Json:
         """Give the bot's own id of the conversation, or None."""
@@ -98,6 +108,10 @@ def read_calls(reply: Json, paths: ReplyPaths) -> tuple[tuple[ReportedCall, ...]
             return (), paths.tool_calls_optional
         case None:
             return (), True
+        case list(items) if len(items) > _MOST_CALLS:
+            raise ShapeError(
+                f"toolCallsPath {path.text} holds {len(items)} calls, at most {_MOST_CALLS} are read"
+            )
         case list(items):
             return tuple(
                 _call(item, f"toolCallsPath {path.text}[{at}]") for at, item in enumerate(items)
@@ -152,7 +166,7 @@ def _call(item: Json, where: str) -> ReportedCall:
         args=args,
         args_raw=raw,
         result=item.get("result"),
-        duration_ms=round(duration) if isinstance(duration, int | float) and duration >= 0 else None,
+        duration_ms=_milliseconds(duration),
         error=error
         if isinstance(error, str)
         else None
@@ -163,9 +177,14 @@ def _call(item: Json, where: str) -> ReportedCall:
 
 def _count(found: dict[str, Json], *names: str) -> int | None:
     for name in names:
-        value = found.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-            return int(value)
+        if (value := count(found.get(name))) is not None:
+            return value
+    return None
+
+
+def _milliseconds(value: Json) -> int | None:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _LONGEST_MS:
+        return round(value)
     return None
 
 

@@ -9,13 +9,14 @@ import orjson
 
 from proctor_contracts.base import Json
 
-__all__ = ["MAX_DEPTH", "clean", "clean_text", "excerpt", "loads", "object_or_none"]
+__all__ = ["MAX_DEPTH", "clean", "clean_text", "count", "excerpt", "loads", "object_or_none"]
 
 MAX_DEPTH = 100
-"""Levels of nesting that are read; messages and databases have their own limits not far above."""
+"""Levels of nesting that are read; what goes deeper cannot be written into a message or a row again."""
 
 _REPLACEMENT = "\ufffd"
 _LONGEST_INTEGER = 300
+_MOST_TOKENS = 1_000_000_000
 
 
 def clean_text(text: str) -> str:
@@ -55,20 +56,24 @@ def loads(raw: bytes, *, strict: bool = False) -> Json:
     """
     try:
         try:
-            value = orjson.loads(raw)
-            # Only an escape can bring a NUL into strict JSON; without one there is nothing to clean.
-            dirty = b"\\u0000" in raw
+            value, sloppy = orjson.loads(raw), False
         except orjson.JSONDecodeError:
-            text = raw.decode("utf-8-sig", "replace")
             constant = _refused if strict else float
-            value = json.loads(text, parse_int=_integer, parse_constant=constant)
-            dirty = True
+            text = raw.decode("utf-8-sig", "replace")
+            value, sloppy = json.loads(text, parse_int=_integer, parse_constant=constant), True
     except RecursionError:
-        raise ValueError("the JSON is nested too deep") from None
-    # Nearly every reply has too few brackets to be deep, which counting them shows at once.
+        raise ValueError("it is nested too deep") from None
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _deeper(value, MAX_DEPTH):
-        raise ValueError(f"the JSON is nested deeper than {MAX_DEPTH} levels")
-    return clean(value) if dirty else value
+        raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
+    # Only an escape can bring a NUL into strict JSON; without one there is nothing to clean.
+    return clean(value) if sloppy or b"\\u0000" in raw else value
+
+
+def count(value: Json) -> int | None:
+    """Read a number of tokens; None for what cannot be one: no number, negative, or beyond a billion."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS:
+        return int(value)
+    return None
 
 
 def object_or_none(raw: str) -> dict[str, Json] | None:
@@ -89,22 +94,23 @@ def excerpt(raw: bytes | str, limit: int = 200) -> str:
     return repr(line if len(line) <= limit else line[:limit] + "…")
 
 
-def _deeper(value: Json, levels: int) -> bool:
+def _refused(constant: str) -> Json:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+def _deeper(value: Json, limit: int) -> bool:
+    """Whether lists and objects stand in each other more than `limit` times; not recursive itself."""
     level = [value]
-    for _ in range(levels + 1):
+    for _ in range(limit):
         level = [
-            inner
+            item
             for one in level
             if isinstance(one, dict | list)
-            for inner in (one.values() if isinstance(one, dict) else one)
+            for item in (one.values() if isinstance(one, dict) else one)
         ]
         if not level:
             return False
-    return True
-
-
-def _refused(constant: str) -> Json:
-    raise ValueError(f"{constant} is not a JSON number")
+    return any(isinstance(one, dict | list) for one in level)
 
 
 def _integer(digits: str) -> int | float:

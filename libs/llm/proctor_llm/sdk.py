@@ -133,7 +133,7 @@ class Sdk:
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:
-            message = f"{name} is not installed: pip install 'proctor[models]'"
+            message = f"{name} is not installed; the extra models brings it: pip install '.[models]'"
             raise LlmError(LlmErrorCode.PROVIDER_UNAVAILABLE, message, blame=Blame.INFRASTRUCTURE) from error
 
 

@@ -133,7 +133,8 @@ class Completion:
     """A reply. `usage` and `cost_micro_usd` cover every try; None means unknown, which is not zero.
 
     `latency_ms` is the answering try alone, without waiting and backoff; `ttft_ms` only where the reply was
-    streamed. `tools_reported` says whether `reported_calls` is the whole truth about the bot's tools.
+    streamed. `tools_reported` says whether `reported_calls` is the whole truth about the bot's tools, and
+    `tools_gap` what was found instead where a list of calls was expected.
     """
 
     text: str
@@ -149,6 +150,7 @@ class Completion:
     tries: int = 1
     reported_calls: tuple[ReportedCall, ...] = ()
     tools_reported: bool = False
+    tools_gap: str | None = None
     outcomes: dict[str, Json] = field(default_factory=dict)
     session_id: Json = None
     finish_raw: str | None = None

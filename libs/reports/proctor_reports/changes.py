@@ -8,7 +8,6 @@ from proctor_contracts.diff import CaseChange, CaseDiff, PairedTest, RunDiff
 from proctor_contracts.enums import ResultStatus
 
 from .paint import Paint
-from .reading import percent
 from .text import clip, one_line, wrap
 
 __all__ = ["render_diff"]
@@ -60,7 +59,8 @@ def _end(status: ResultStatus | None, score: int | None) -> str:
 def _verdict(diff: RunDiff) -> str:
     if not diff.comparable or diff.test is None:
         why = one_line(diff.reason or "too few cases were graded in both")
-        return f"not comparable: {why} ({percent(diff.coverage)} of all cases are in both)"
+        both = sum(case.status_a is not None and case.status_b is not None for case in diff.cases)
+        return f"not comparable: {why}; {both} of {len(diff.cases)} cases are in both runs"
     return _test(diff.test)
 
 

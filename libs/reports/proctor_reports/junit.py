@@ -8,7 +8,7 @@ from typing import assert_never
 from proctor_contracts.enums import ResultStatus
 from proctor_contracts.schemas.runs import ResultView, RunDocument
 
-from .reading import Finding, broken_checks, finding, label
+from .reading import Finding, broken_checks, finding, label, score_text
 from .text import storable
 from .tools import conversation, ledger, runner_text
 
@@ -81,6 +81,9 @@ def _children(result: ResultView) -> Iterator[str]:
         case ResultStatus.PASSED:
             if result.flaky:
                 yield _element("system-out", f"flaky: passed after {result.attempt_count} attempts")
+            if findings:
+                noted = f"passed with failed checks ({score_text(result)})"
+                yield _element("system-out", f"{noted}\n\n{_explained(findings)}")
         case ResultStatus.FAILED:
             message = f"{findings[0].check}: {findings[0].problem}" if findings else "failed"
             kind = broken[0].kind if broken else "failed"

@@ -15,7 +15,17 @@ from proctor_contracts.gate import GateOutcome
 from proctor_contracts.schemas.runs import ResultView, RunDocument
 from proctor_contracts.summary import GroupSummary, RunSummary
 
-from .reading import broken_checks, by_status, finding, label, money, percent, score_text, seconds
+from .reading import (
+    broken_checks,
+    by_status,
+    finding,
+    imperfect,
+    label,
+    money,
+    percent,
+    score_text,
+    seconds,
+)  # fmt: skip
 from .text import one_line, visible
 from .tools import conversation, ledger, runner_text, shows_ledger, weather_counts
 
@@ -99,6 +109,7 @@ class _Comment:
         yield from self.cases("Still failing" if self.diff else "Failed", known)
         yield from self.cases("Errors: could not find out", by_status(self.document, ResultStatus.ERROR))
         yield from self.flaky()
+        yield from self.cases("Passed with failed checks", imperfect(self.document))
         if run.summary and run.summary.by_category:
             yield from self.categories(run.summary.by_category)
         yield from self.transcripts([*newly, *known])

@@ -16,6 +16,7 @@ __all__ = [
     "by_status",
     "finding",
     "first_failure",
+    "imperfect",
     "label",
     "money",
     "percent",
@@ -52,6 +53,12 @@ def by_status(document: RunDocument, *statuses: ResultStatus) -> tuple[ResultVie
     return tuple(sorted(picked, key=lambda result: not result.critical))
 
 
+def imperfect(document: RunDocument) -> tuple[ResultView, ...]:
+    """Pick the results that passed though a check of theirs did not, critical cases first."""
+    passed = by_status(document, ResultStatus.PASSED)
+    return tuple(result for result in passed if broken_checks(result.assertion_results))
+
+
 def broken_checks(checks: Sequence[AssertionResult]) -> tuple[AssertionResult, ...]:
     """Pick the checks that failed or could not be decided, failures first."""
     order = {Verdict.FAILED: 0, Verdict.UNRESOLVED: 1}
@@ -84,12 +91,14 @@ def place(check: AssertionResult, transcript: Sequence[TranscriptEntry]) -> str 
         return None
     parts: list[str] = []
     entry = check.where.entry
-    if entry is not None:
-        parts.append(f"message {entry + 1}")
-        if 0 <= entry < len(transcript):
-            parts[0] = f"{transcript[entry].role.value} {parts[0]}"
-            if (turn := transcript[entry].turn) is not None:
-                parts.append(f"turn {turn}")
+    if entry is not None and 0 <= entry < len(transcript):
+        said = transcript[entry]
+        # A reader counts what one side said, not the entries of a list.
+        number = sum(one.role is said.role for one in transcript[: entry + 1])
+        turn = "" if said.turn is None else f" (turn {said.turn})"
+        parts.append(f"{said.role.value} message {number}{turn}")
+    elif entry is not None:
+        parts.append(f"entry {entry + 1} of the conversation")
     if check.where.excerpt and check.where.excerpt != check.seen:
         parts.append(f"“{check.where.excerpt}”")
     return ", ".join(parts) or None

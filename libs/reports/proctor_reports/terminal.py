@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from proctor_contracts.enums import ResultStatus
 from proctor_contracts.gate import GateOutcome
@@ -16,6 +16,7 @@ from .reading import (
     by_status,
     finding,
     first_failure,
+    imperfect,
     label,
     money,
     percent,
@@ -36,6 +37,8 @@ _GATE_WORDS = {
     GateOutcome.FAILED: ("gate failed", "red"),
     GateOutcome.UNDECIDED: ("gate could not decide", "yellow"),
 }
+_MANY_IMPERFECT = 10
+_MANY_IMPERFECT_CHECKS = 2
 
 
 def render_terminal(document: RunDocument, *, width: int = 100, color: bool = False) -> str:
@@ -60,6 +63,9 @@ class _Report:
         flaky = [result for result in self.document.results if result.flaky]
         if flaky:
             yield from self.flaky(flaky)
+            yield ""
+        if passed := imperfect(self.document):
+            yield from self.imperfect(passed)
             yield ""
         yield from self.summary()
         yield from self.gate()
@@ -130,6 +136,18 @@ class _Report:
             if found := first_failure(result):
                 line += f"; {found.check}: {found.problem}"
             yield f"  {self.paint('~', 'yellow')} {clip(one_line(line), self.width - 4)}"
+
+    def imperfect(self, results: Sequence[ResultView]) -> Iterator[str]:
+        yield self.paint.bold(f"Passed with failed checks ({len(results)}): the score was high enough")
+        for result in results[:_MANY_IMPERFECT]:
+            yield from self.heading("✓", "yellow", result, f"({score_text(result)})")
+            checks = broken_checks(result.assertion_results)
+            for check in checks[:_MANY_IMPERFECT_CHECKS]:
+                yield from self.explain(finding(check, result.transcript))
+            if len(checks) > _MANY_IMPERFECT_CHECKS:
+                yield f"    … and {len(checks) - _MANY_IMPERFECT_CHECKS} more failed checks"
+        if len(results) > _MANY_IMPERFECT:
+            yield f"  … and {len(results) - _MANY_IMPERFECT} more cases"
 
     def summary(self) -> Iterator[str]:
         run, summary = self.document.run, self.document.run.summary

@@ -1,8 +1,8 @@
 """SQLite on the event loop's own thread.
 
-A driver thread costs a hop and a wake-up for each of the ten statements of a batch, which is more than SQLite
-needs to carry them out: with WAL and one writer a statement takes tens of microseconds and a commit waits for
-no disk. So the embedded database runs in the loop, and the hops are gone.
+A driver thread costs a hop and a wake-up for each of the ten statements of a batch, which is more than
+SQLite needs to carry them out: with WAL and one writer a statement takes tens of microseconds and a commit
+waits for no disk. So the embedded database runs in the loop, and the hops are gone.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from typing_extensions import override
 
@@ -17,7 +18,7 @@ from proctor_store.paging import BadPage
 from proctor_store.session import StoreUnavailable
 
 from .errors import ApiError, bad_request, not_found, unavailable
-from .middleware import BodyLimit, RequestId, Surprises
+from .middleware import BodyLimit, Heads, RequestId, Surprises
 from .openapi import openapi_document
 from .probes import Probes
 from .problems import validation_error
@@ -68,6 +69,7 @@ def create_app(
     app.include_router(probes.router)
     _answer_errors(app)
     # The last one added is the outermost: an id first, then a net for surprises, then the size of the body.
+    app.add_middleware(Heads)
     app.add_middleware(BodyLimit)
     app.add_middleware(Surprises)
     app.add_middleware(RequestId)
@@ -98,6 +100,8 @@ def _answer_errors(app: FastAPI) -> None:
         response = problem(request, _framework(request, error))
         if error.headers:
             response.headers.update(error.headers)
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (methods := _allowed(request.url.path)):
+            response.headers["allow"] = ", ".join(methods)
         return response
 
     app.add_exception_handler(ApiError, refused)
@@ -105,6 +109,19 @@ def _answer_errors(app: FastAPI) -> None:
     app.add_exception_handler(BadPage, bad_page)
     app.add_exception_handler(StoreUnavailable, away)
     app.add_exception_handler(HTTPException, framework)
+
+
+def _allowed(path: str) -> list[str]:
+    """List what a path knows, over all its routes; the framework names only the methods of the first."""
+    below = path.removeprefix(_PREFIX)
+    found = {
+        method
+        for router in _ROUTERS
+        for route in router.routes
+        if isinstance(route, APIRoute) and route.path_regex.fullmatch(below)
+        for method in route.methods or ()
+    }
+    return sorted(found | {"HEAD"} if "GET" in found else found)
 
 
 def _invalid(error: RequestValidationError) -> ApiError:

@@ -122,6 +122,7 @@ class LocalApi:
         *,
         status: ResultStatus | None = None,
         flaky: bool | None = None,
+        imperfect: bool | None = None,
         include_attempts: bool = False,
         cursor: str | None = None,
         take: int = 200,
@@ -129,7 +130,13 @@ class LocalApi:
         """Read one page of results."""
         page = Page(take=take, cursor=None if cursor is None else read_cursor(cursor))
         return await self.services.results.page(
-            self.caller, run_id, page=page, status=status, flaky=flaky, include_attempts=include_attempts
+            self.caller,
+            run_id,
+            page=page,
+            status=status,
+            flaky=flaky,
+            imperfect=imperfect,
+            include_attempts=include_attempts,
         )
 
     def events(self, run_id: UUID, *, after: int | None = None) -> AsyncIterator[RunEvent]:

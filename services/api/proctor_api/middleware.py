@@ -7,13 +7,15 @@ import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from starlette.requests import ClientDisconnect
+
 from proctor_chassis.logging import bind
 from proctor_contracts.ids import new_id
 
 from .errors import ApiError, too_large
 from .responses import problem_response
 
-__all__ = ["BODY_LIMIT", "BodyLimit", "RequestId", "Surprises"]
+__all__ = ["BODY_LIMIT", "BodyLimit", "Heads", "RequestId", "Surprises"]
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -50,6 +52,26 @@ class RequestId:
             await self._app(scope, receive, sending)
 
 
+class Heads:
+    """Answers HEAD as GET would be, without the body; an endless stream has no such answer."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http" or scope["method"] != "HEAD" or scope["path"].endswith("/events"):
+            await self._app(scope, receive, send)
+            return
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self._app({**scope, "method": "GET"}, receive, sending)
+
+
 class Surprises:
     """Answers an unexpected exception with a 500 that shows nothing of the inside, and logs it whole."""
 
@@ -70,6 +92,9 @@ class Surprises:
 
         try:
             await self._app(scope, receive, sending)
+        except ClientDisconnect:
+            # Who hung up in the middle of a request is no fault of ours, and reads no answer.
+            _log.debug("client_gone", extra={"method": scope["method"], "path": scope["path"]})
         except Exception:
             _log.exception("request_failed", extra={"method": scope["method"], "path": scope["path"]})
             if started:

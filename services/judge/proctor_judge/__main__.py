@@ -10,7 +10,7 @@ from proctor_chassis.egress.door import OutgoingDoor
 from proctor_chassis.process import Parts, Service, run_process, serve
 from proctor_chassis.secrets import Secrets
 from proctor_llm import LlmSettings, Models
-from proctor_llm.calls import TryRecord
+from proctor_llm.metering import counting
 
 from .app import create_judge
 from .settings import JudgeServiceSettings
@@ -25,18 +25,13 @@ async def run() -> None:
     async with AsyncExitStack() as closing:
 
         async def build(parts: Parts) -> Service:
-            def count(tried: TryRecord) -> None:
-                parts.meters.model_calls.add(provider=tried.provider, outcome=tried.outcome)
-                if tried.cost_micro_usd:
-                    parts.meters.cost_micro_usd.add(tried.cost_micro_usd, provider=tried.provider)
-
             door = OutgoingDoor(rules=Operator.from_environ(parts.env, embedded=False))
             closing.push_async_callback(door.aclose)
             models = Models(
                 settings=LlmSettings.from_environ(parts.env),
                 door=door,
                 secrets=Secrets(environ=parts.env, embedded=False, redactor=parts.redactor),
-                meter=count,
+                meter=counting(calls=parts.meters.model_calls, cost_micro_usd=parts.meters.cost_micro_usd),
             )
             closing.push_async_callback(models.aclose)
             return create_judge(

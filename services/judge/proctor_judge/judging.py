@@ -130,8 +130,8 @@ class Judging:
                 finished_at=self._clock.now(),
                 logs=logs,
                 worker_id=self._worker_id,
-                judge_model=voter and voter.model,
-                judge_fingerprint=voter and voter.fingerprint,
+                judge_model=None if voter is None else self._hidden(voter.model),
+                judge_fingerprint=None if voter is None else self._hidden(voter.fingerprint),
                 model_calls=spending.calls,
             )
         )
@@ -153,10 +153,8 @@ class Judging:
         self, job: JudgeRequested, criterion: JudgeCriterion, votes: list[JudgeVote]
     ) -> AssertionResult:
         wanted = votes_of(job, criterion)
-        votes = [
-            vote.model_copy(update={"reasoning": self._redactor.text(vote.reasoning)}) if vote.error else vote
-            for vote in votes
-        ]
+        # A judge's endpoint may echo its own key, in an error as in an answer.
+        votes = [self._redacted(vote) for vote in votes]
         result = judge_result(criterion.assertion, criterion.index, votes, wanted)
         notes, message = result.notes, result.message
         kin = kinship_note(
@@ -168,6 +166,20 @@ class Judging:
         if combine_votes(votes, wanted) is None and why:
             message = f"{message}: {why}"
         return result.model_copy(update={"notes": notes, "message": message})
+
+    def _hidden(self, text: str | None) -> str | None:
+        return text and self._redactor.text(text)
+
+    def _redacted(self, vote: JudgeVote) -> JudgeVote:
+        hide = self._redactor.text
+        return vote.model_copy(
+            update={
+                "reasoning": hide(vote.reasoning),
+                "raw": vote.raw and hide(vote.raw),
+                "model": vote.model and hide(vote.model),
+                "evidence": tuple(one.model_copy(update={"quote": hide(one.quote)}) for one in vote.evidence),
+            }
+        )
 
 
 def _silence(criterion: JudgeCriterion) -> AssertionResult:

@@ -13,7 +13,7 @@ from proctor_chassis.secrets import Secrets
 from proctor_grading.detector import installed_detector
 from proctor_grading.regex import QuickJsRegex
 from proctor_llm import LlmSettings, Models
-from proctor_llm.calls import TryRecord
+from proctor_llm.metering import counting
 
 from .app import create_runner
 from .gateway.urls import core_url
@@ -30,16 +30,14 @@ async def run() -> None:
     async with AsyncExitStack() as closing:
 
         async def build(parts: Parts) -> Service:
-            def count(tried: TryRecord) -> None:
-                parts.meters.model_calls.add(provider=tried.provider, outcome=tried.outcome)
-                if tried.cost_micro_usd:
-                    parts.meters.cost_micro_usd.add(tried.cost_micro_usd, provider=tried.provider)
-
             door = OutgoingDoor(rules=Operator.from_environ(parts.env, embedded=False))
             closing.push_async_callback(door.aclose)
             secrets = Secrets(environ=parts.env, embedded=False, redactor=parts.redactor)
             models = Models(
-                settings=LlmSettings.from_environ(parts.env), door=door, secrets=secrets, meter=count
+                settings=LlmSettings.from_environ(parts.env),
+                door=door,
+                secrets=secrets,
+                meter=counting(calls=parts.meters.model_calls, cost_micro_usd=parts.meters.cost_micro_usd),
             )
             closing.push_async_callback(models.aclose)
             regex_thread = ThreadPoolExecutor(1, thread_name_prefix="regex")

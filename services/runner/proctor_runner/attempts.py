@@ -96,7 +96,8 @@ class Attempts:
         error = problem(job) or await self._converse(job, recording)
         results: tuple[AssertionResult, ...] = ()
         if error is None:
-            results = await self._grader.grade(job.case, recording.entries, self._context(job, recording))
+            graded = await self._grader.grade(job.case, recording.entries, self._context(job, recording))
+            results = recording.explained(graded)
         fact = CaseExecuted(
             run_id=job.run_id,
             result_id=job.result_id,

@@ -8,6 +8,7 @@ from datetime import datetime
 from proctor_contracts.base import Json
 from proctor_contracts.effects import Effect
 from proctor_contracts.enums import Role
+from proctor_contracts.results import AssertionResult
 from proctor_contracts.transcript import SCRIPTED, ToolCallRecord, TranscriptEntry
 from proctor_llm.errors import LlmError
 from proctor_llm.replies import clean, clean_text
@@ -31,10 +32,22 @@ class Recording:
         self.replies = 0
         self.tools_captured = True
         self.effects: list[Effect] | None = None
+        self.tools_gap: str | None = None
         self.outcomes: dict[str, Json] = {}
         self.model: str | None = None
         self.fingerprint: str | None = None
         self.logs: list[str] = []
+
+    def explained(self, results: tuple[AssertionResult, ...]) -> tuple[AssertionResult, ...]:
+        """Add to checks of tools that were not reported what the reply held instead."""
+        if self.tools_gap is None:
+            return results
+        return tuple(
+            one.model_copy(update={"message": f"{one.message} ({self.tools_gap})"})
+            if one.code == "tools_not_reported"
+            else one
+            for one in results
+        )
 
     def heard_user(self, text: str, *, turn: int) -> None:
         """Record a user message that is about to be sent."""
@@ -54,6 +67,8 @@ class Recording:
         self.replies += 1
         self.model = completion.model or self.model
         self.fingerprint = completion.fingerprint or self.fingerprint
+        if self.tools_gap is None and completion.tools_gap is not None:
+            self.tools_gap = f"turn {turn}, {clean_text(completion.tools_gap)}"
         if completion.outcomes:
             self.outcomes.update(clean(completion.outcomes))
         if completion.tries > 1:

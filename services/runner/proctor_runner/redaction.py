@@ -43,6 +43,8 @@ def redacted(fact: CaseExecuted, redactor: Redaction) -> CaseExecuted:
             "outcomes": redactor.json(fact.outcomes),
             "effects": tuple(_effect(effect, redactor) for effect in fact.effects),
             "error": _error(fact.error, redactor),
+            "agent_model": _maybe(fact.agent_model, redactor),
+            "agent_fingerprint": _maybe(fact.agent_fingerprint, redactor),
             "logs": tuple(map(redactor.text, fact.logs)),
         }
     )
@@ -59,6 +61,8 @@ def _entry(entry: TranscriptEntry, redactor: Redaction) -> TranscriptEntry:
 def _call(call: ToolCallRecord, redactor: Redaction) -> ToolCallRecord:
     return call.model_copy(
         update={
+            "id": _maybe(call.id, redactor),
+            "name": redactor.text(call.name),
             "args": redactor.json(call.args),
             "args_raw": _maybe(call.args_raw, redactor),
             "result": redactor.json(call.result),

@@ -246,7 +246,7 @@ def test_an_http_bot_without_an_endpoint_says_what_is_missing(tmp_path: Path) ->
 
 def test_a_secret_written_into_a_header_is_warned_about(tmp_path: Path) -> None:
     headers = 'headers: {Authorization: "${T}", X-Token: {secret: T}}'
-    endpoint = f'endpoint: {{url: "http://x", body: {{}}, replyPath: $.a, {headers}}}'
+    endpoint = f'endpoint: {{url: "http://x", body: "{{{{message}}}}", replyPath: $.a, {headers}}}'
     suite = load(tmp_path, f"integration:\n  name: b\n  {endpoint}\ncases:\n" + CASE, env={"T": "hush"})
     (warning,) = suite.warnings
     assert "{secret: NAME}" in warning.message

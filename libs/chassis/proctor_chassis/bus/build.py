@@ -30,4 +30,5 @@ def bus_from(
         return InProcessBus(pools=settings.pools, meters=meters)
     from .rabbit import RabbitBus  # noqa: PLC0415 - see above
 
-    return RabbitBus(settings.amqp_url, pools=settings.pools, meters=meters, registry=registry, name=name)
+    shown = registry if settings.detailed_metrics else None
+    return RabbitBus(settings.amqp_url, pools=settings.pools, meters=meters, registry=shown, name=name)

@@ -9,6 +9,8 @@ import click
 from proctor_cli.context import Context, pass_context, run_id
 from proctor_cli.history import decided
 from proctor_cli.playing import document_with_history
+from proctor_cli.suite.doubts import unknown_critical
+from proctor_cli.suite.problems import suggestion
 from proctor_contracts.gate import GateSettings
 
 __all__ = ["command"]
@@ -57,6 +59,10 @@ def command(
     if asked:
         base = settings or document.run.gate or GateSettings(min_pass_rate=1)
         settings = base.model_copy(update=asked)
+    known = {one.category for one in document.results} | {tag for one in document.results for tag in one.tags}
+    for name in unknown_critical((settings or document.run.gate or GateSettings()).critical, known):
+        said = f"warning: no case of this run has the tag or category {name!r}"
+        context.screen.complain(f"{said}; {suggestion(name, known)}")
     decision = decided(document, settings)
     context.screen.show(f"gate {decision.outcome.value}")
     for reason in decision.reasons:

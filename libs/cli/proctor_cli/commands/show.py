@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import difflib
+import unicodedata
+
 import click
 
 from proctor_cli.context import Context, pass_context, run_id
 from proctor_cli.exits import ExitCode
 from proctor_cli.history import decided
 from proctor_cli.playing import document_with_history
-from proctor_contracts.schemas.runs import ResultView
+from proctor_contracts.schemas.runs import ResultView, RunDocument
 from proctor_reports.reading import label
 from proctor_reports.terminal import render_terminal
-from proctor_reports.text import visible
+from proctor_reports.text import one_line, visible
 
 __all__ = ["command"]
+
+_MOST_NEAR = 5
 
 
 @click.command("show", short_help="Show the report of a run.")
 @click.argument("run", metavar="RUN")
-@click.option("--case", "ref", metavar="REF", help="Show this case's conversation whole.")
+@click.option("--case", "ref", metavar="REF|NAME", help="Show this case's conversation whole.")
 @pass_context
 def command(context: Context, *, run: str, ref: str | None) -> int:
     """Show RUN as `proctor run` did, or one of its cases whole."""
@@ -31,13 +36,27 @@ def command(context: Context, *, run: str, ref: str | None) -> int:
         document = document.model_copy(update={"run": view})
         screen.show(render_terminal(document, width=screen.width, color=screen.color))
         return ExitCode.PASSED
-    found = [result for result in document.results if ref in {result.case_ref, str(result.case_id)}]
+    found = [one for one in document.results if ref in {one.case_ref, str(one.case_id)}]
+    found = found or [one for one in document.results if _folded(one.case_name) == _folded(ref)]
     if not found:
-        screen.complain(f"run {run} has no case {ref!r}")
+        screen.complain("\n".join([f"run {run} has no case {ref!r}", *_near(ref, document)]))
         return ExitCode.USAGE
     for result in found:
         screen.show(_conversation(result))
     return ExitCode.PASSED
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text).strip().casefold()
+
+
+def _near(asked: str, document: RunDocument) -> list[str]:
+    """List the cases that may have been meant: those with the text in their name, else the closest."""
+    labels = {_folded(label(one, trials=False)): label(one, trials=False) for one in document.results}
+    near = [key for key in labels if _folded(asked) in key] or difflib.get_close_matches(
+        _folded(asked), labels, n=_MOST_NEAR, cutoff=0.3
+    )
+    return [f"  near it: {one_line(labels[key])}" for key in near[:_MOST_NEAR]]
 
 
 def _conversation(result: ResultView) -> str:

@@ -1,4 +1,4 @@
-"""Every service in one process: SQLite, the in-process bus, a runner and a judge."""
+"""Every service in one process, on SQLite and the in-process bus."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
+from proctor_alerter.app import create_alerter
 from proctor_api.local import LocalApi, open_local
 from proctor_api.settings import judge_from_env
 from proctor_chassis.bus.inprocess import InProcessBus
@@ -26,12 +27,14 @@ from proctor_grading.detector import installed_detector
 from proctor_grading.regex import QuickJsRegex
 from proctor_judge.app import create_judge
 from proctor_judge.settings import JudgeServiceSettings
+from proctor_llm.metering import counting
 from proctor_llm.registry import Models
 from proctor_llm.settings import LlmSettings
 from proctor_runner.app import create_runner
 from proctor_runner.gateway.urls import core_url
 from proctor_runner.gateway.webhook import Webhooks
 from proctor_runner.settings import RunnerSettings
+from proctor_scheduler.app import create_scheduler
 
 __all__ = ["Booted", "boot"]
 
@@ -90,7 +93,12 @@ async def boot(
         door = OutgoingDoor(rules=rules)
         closing.push_async_callback(door.aclose)
         secrets = Secrets(environ=env, embedded=True, redactor=redactor)
-        models = Models(settings=settings, door=door, secrets=secrets)
+        models = Models(
+            settings=settings,
+            door=door,
+            secrets=secrets,
+            meter=counting(calls=meters.model_calls, cost_micro_usd=meters.cost_micro_usd),
+        )
         closing.push_async_callback(models.aclose)
         regex = QuickJsRegex()
         languages = installed_detector()
@@ -132,7 +140,8 @@ async def boot(
                 clock=clock,
                 rng=random.SystemRandom(),
             )
-            for service in (runner, judging):
+            # These two act on nothing yet, but what comes for them must not pile up.
+            for service in (runner, judging, create_scheduler(), create_alerter()):
                 await bus.start(listeners=service.listeners())
                 await service.start()
                 closing.push_async_callback(service.stop)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from proctor_cli.exits import ExitCode, Stop
+from proctor_cli.exits import missing_package
 from proctor_cli.startup import settled
 
 __all__ = ["serve"]
@@ -18,8 +18,7 @@ def serve(service: str) -> None:
     """
     try:
         module = importlib.import_module(f"proctor_{service}.__main__")
+        settled()
+        module.main()  # a broker's or a database's library is imported only here
     except ModuleNotFoundError as error:
-        message = f"serve {service} needs {error.name}; install it with: pip install 'proctor[{service}]'"
-        raise Stop(ExitCode.USAGE, message) from error
-    settled()
-    module.main()
+        raise missing_package(f"proctor serve {service}", error, extra=service) from error

@@ -11,7 +11,7 @@ from proctor_api.errors import ApiError
 from proctor_api.local import LocalApi
 from proctor_chassis.metrics import Meters, prometheus_meters
 from proctor_chassis.settings import HttpSettings, SettingsError, WorkerSettings
-from proctor_cli.exits import ExitCode, Stop
+from proctor_cli.exits import ExitCode, Stop, missing_package
 from proctor_cli.interrupts import interrupts
 from proctor_cli.startup import settled
 from proctor_cli.state import Owner, StateFolder
@@ -39,8 +39,7 @@ async def up(
         from proctor_api.probes import Probes  # noqa: PLC0415 - as above
         from proctor_api.server import HttpServer  # noqa: PLC0415 - as above
     except ModuleNotFoundError as error:
-        message = f"proctor up needs {error.name}; install it with: pip install 'proctor[web]'"
-        raise Stop(ExitCode.USAGE, message) from error
+        raise missing_package("proctor up", error, extra="web") from error
     try:
         conversations = WorkerSettings.from_env({CONCURRENCY: DEFAULT_CONVERSATIONS, **env}).concurrency
     except SettingsError as error:
@@ -68,7 +67,9 @@ async def up(
             try:
                 url = f"http://{_shown(host)}:{await server.start()}"
             except SettingsError as error:
-                raise Stop(ExitCode.USAGE, str(error)) from error
+                cure = "choose another port with --port, or --port 0 for any that is free"
+                message = f"cannot answer at {host}:{port} ({error.__cause__ or error}); {cure}"
+                raise Stop(ExitCode.USAGE, message) from error
             folder.announce(Owner(url=url, key=key, pid=os.getpid()))
             try:
                 await platform.api.resume()  # what the last owner left unfinished goes on

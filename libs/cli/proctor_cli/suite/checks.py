@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from proctor_contracts.cases import CaseFields
 from proctor_contracts.enums import Provider, Runner
-from proctor_grading.context import GradingContext
+from proctor_grading.context import GradingContext, LanguageDetector, RegexEngine
 from proctor_grading.detector import installed_detector
 from proctor_grading.lint import AgentFacts, lint, problems
 from proctor_grading.reference import check_reference
@@ -16,7 +17,7 @@ from .model import Origin, Suite
 from .problems import Path, SuiteProblem, dotted
 from .runners import runner_doubts
 
-__all__ = ["Checked", "checked"]
+__all__ = ["Checked", "checked", "faults_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +40,37 @@ def checked(suite: Suite) -> Checked:
         SuiteProblem(suite.name, None, dotted(path), text) for path, text in runner_doubts(suite.header)
     ]
     for case, origin in zip(suite.cases, suite.origins, strict=True):
-        found = [(one.path, one.message) for one in problems(case, regex=regex, languages=languages)]
-        if not found:
-            context = GradingContext(regex=regex, prompt=prompt, languages=languages)
-            found = [
-                (f"assertions.{one.index}", f"the reference solution does not pass this check: {one.message}")
-                for one in check_reference(case, context)
-            ]
-        faults += _pointed(origin, iter(found))
+        faults += _faults(case, origin, regex, languages, prompt)
         warnings += _pointed(origin, ((one.path, one.message) for one in lint(case, agent=facts)))
     return Checked(faults, warnings)
+
+
+def faults_of(
+    cases: Sequence[CaseFields], origins: Sequence[Origin], *, prompt: str | None
+) -> list[SuiteProblem]:
+    """Find the same faults in the good cases of a suite that has others; without a prompt, no references."""
+    regex, languages = QuickJsRegex(), installed_detector()
+    found: list[SuiteProblem] = []
+    for case, origin in zip(cases, origins, strict=True):
+        found += _faults(case, origin, regex, languages, prompt)
+    return found
+
+
+def _faults(
+    case: CaseFields,
+    origin: Origin,
+    regex: RegexEngine,
+    languages: LanguageDetector | None,
+    prompt: str | None,
+) -> Iterator[SuiteProblem]:
+    found = [(one.path, one.message) for one in problems(case, regex=regex, languages=languages)]
+    if not found and prompt is not None:
+        context = GradingContext(regex=regex, prompt=prompt, languages=languages)
+        found = [
+            (f"assertions.{one.index}", f"the reference solution does not pass this check: {one.message}")
+            for one in check_reference(case, context)
+        ]
+    yield from _pointed(origin, iter(found))
 
 
 def _facts(suite: Suite) -> AgentFacts:
@@ -62,6 +84,7 @@ def _facts(suite: Suite) -> AgentFacts:
         tools=frozenset(handler.name for handler in bot.handlers) if calls else None,
         has_prompt=bool(bot.agent_prompt),
         has_judge=suite.header.judge is not None,
+        outcomes=frozenset(bot.endpoint.outcome_paths) if reports and bot.endpoint is not None else None,
     )
 
 

@@ -13,16 +13,17 @@ from pydantic import ValidationError
 from proctor_contracts.cases import CaseFields
 from proctor_contracts.endpoint import endpoint_problem
 
+from .doubts import doubts
 from .environment import expand, secrets_by_value
 from .files import Unreadable, find_files, read_text, shown
 from .golden import golden_cases
-from .model import Origin, Suite, SuiteHeader
+from .model import Draft, Origin, Suite, SuiteHeader
 from .problems import Path, SuiteInvalid, SuiteProblem, suggestion
 from .runners import runner_faults
 from .source import Source, read_source
 from .wording import complaints
 
-__all__ = ["derived_ref", "load_suite"]
+__all__ = ["derived_ref", "load_suite", "read_draft"]
 
 MAX_CASES = 10_000
 _HEADER_KEYS = ("integration", "run", "judge", "gate")
@@ -41,7 +42,19 @@ def load_suite(path: FilePath, env: Mapping[str, str]) -> Suite:
     Raises:
         SuiteInvalid: with every problem found.
     """
-    return _Loading(path, env).suite()
+    draft = _Loading(path, env).draft()
+    if draft.suite is None:
+        raise SuiteInvalid(draft.problems)
+    return draft.suite
+
+
+def read_draft(path: FilePath, env: Mapping[str, str]) -> Draft:
+    """Read a suite file with everything it includes as far as it can be read.
+
+    Raises:
+        SuiteInvalid: when the file holds no suite at all.
+    """
+    return _Loading(path, env).draft()
 
 
 class _Loading:
@@ -52,7 +65,7 @@ class _Loading:
         self.problems: list[SuiteProblem] = []
         self.unset: set[Path] = set()
 
-    def suite(self) -> Suite:
+    def draft(self) -> Draft:
         source = self.read(self.path, str(self.path))
         if source is None:
             raise SuiteInvalid(self.problems)
@@ -65,24 +78,41 @@ class _Loading:
         header, warnings = self.header(source, document)
         cases: list[CaseFields] = []
         origins: list[Origin] = []
+        seen: dict[str, Origin] = {}
         for origin, value in self.written(source, document):
+            self.refuse_duplicate(seen, origin, value)
             if (case := self.case(origin, value)) is not None:
                 cases.append(case)
                 origins.append(origin)
-        self.refuse_duplicates(cases, origins)
+        self.refuse_size(source, len(cases))
+        suite = None
+        if header is not None and not self.problems:
+            warnings += [source.problem(*doubt) for doubt in doubts(header, cases)]
+            suite = Suite(
+                name=str(self.path),
+                header=header,
+                cases=tuple(cases),
+                origins=tuple(origins),
+                warnings=warnings,
+            )
+        return Draft(
+            suite=suite,
+            prompt=header.integration.agent_prompt if header is not None else None,
+            cases=tuple(cases),
+            origins=tuple(origins),
+            problems=tuple(self.problems),
+            warnings=tuple(warnings),
+        )
+
+    def refuse_size(self, source: Source, cases: int) -> None:
         if not cases and not self.problems:
             self.problems.append(
                 source.problem(("cases",), "the suite holds no case; add one, or include a file")
             )
-        if len(cases) > MAX_CASES:
+        if cases > MAX_CASES:
             self.problems.append(
                 source.problem(("cases",), f"a run takes at most {MAX_CASES} cases; split it")
             )
-        if self.problems or header is None:
-            raise SuiteInvalid(self.problems)
-        return Suite(
-            name=str(self.path), header=header, cases=tuple(cases), origins=tuple(origins), warnings=warnings
-        )
 
     def read(self, path: FilePath, name: str) -> Source | None:
         try:
@@ -204,15 +234,17 @@ class _Loading:
             return None
         return case if case.ref else case.model_copy(update={"ref": derived_ref(case.name)})
 
-    def refuse_duplicates(self, cases: list[CaseFields], origins: list[Origin]) -> None:
-        seen: dict[str, Origin] = {}
-        for case, origin in zip(cases, origins, strict=True):
-            ref = case.ref or ""
-            if (first := seen.setdefault(ref, origin)) is origin:
-                continue
-            place = f"{first.source.name}:{first.source.line(first.path)}"
-            if ref == derived_ref(case.name):
-                message = f"has no ref and the same name as the case in {place}; give one of them a ref"
-                self.problems.append(origin.problem(("name",), message))
-            else:
-                self.problems.append(origin.problem(("ref",), f"{ref!r} is taken by the case in {place}"))
+    def refuse_duplicate(self, seen: dict[str, Origin], origin: Origin, value: Any) -> None:
+        """Compare what is written, so that another fault of a case does not hide this one."""
+        if not isinstance(value, dict):
+            return
+        name, given = value.get("name"), value.get("ref")
+        ref = given or (derived_ref(name) if isinstance(name, str) else None)
+        if not isinstance(ref, str) or (first := seen.setdefault(ref, origin)) is origin:
+            return
+        place = f"{first.source.name}:{first.source.line(first.path)}"
+        if isinstance(name, str) and ref == derived_ref(name):
+            message = f"has no ref and the same name as the case in {place}; give one of them a ref"
+            self.problems.append(origin.problem(("name",), message))
+        else:
+            self.problems.append(origin.problem(("ref",), f"{ref!r} is taken by the case in {place}"))

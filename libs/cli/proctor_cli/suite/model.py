@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from proctor_contracts.agents import JudgePolicy, JudgeSettings
-from proctor_contracts.base import SafeText, Strict
+from proctor_contracts.base import TYPED, SafeText, Strict
 from proctor_contracts.cases import CaseFields
 from proctor_contracts.enums import Provider, Runner
 from proctor_contracts.gate import GateSettings
@@ -19,7 +19,7 @@ from proctor_contracts.weather import WeatherText
 from .problems import Path, SuiteProblem
 from .source import Source
 
-__all__ = ["FileReference", "Origin", "Suite", "SuiteHeader", "SuiteIntegration", "SuiteRun"]
+__all__ = ["Draft", "FileReference", "Origin", "Suite", "SuiteHeader", "SuiteIntegration", "SuiteRun"]
 
 
 class FileReference(Strict):
@@ -37,12 +37,12 @@ class SuiteIntegration(IntegrationCreate):
 class SuiteRun(Strict):
     """How the suite's runs are played; the command's options win over it."""
 
-    repeats: Annotated[int, Field(ge=1, le=20)] = 1
-    retries_on_failure: Annotated[int, Field(ge=0, le=5)] = 0
-    concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
+    repeats: Annotated[int, Field(ge=1, le=20), TYPED] = 1
+    retries_on_failure: Annotated[int, Field(ge=0, le=5), TYPED] = 0
+    concurrency: Annotated[int, Field(ge=1, le=1000), TYPED] | None = None
     runner: Runner = Runner.SCRIPTED
-    score_threshold: Annotated[int, Field(ge=0, le=100)] | None = None
-    budget_cents: Annotated[float, Field(gt=0, le=100_000_000)] | None = None
+    score_threshold: Annotated[int, Field(ge=0, le=100), TYPED] | None = None
+    budget_cents: Annotated[float, Field(gt=0, le=100_000_000), TYPED] | None = None
     budget_mode: Literal["enforce", "best_effort"] = "enforce"
     dry_run: bool = True
     provider: Provider | None = None
@@ -50,7 +50,7 @@ class SuiteRun(Strict):
     judge_policy: JudgePolicy = "always"
     on_tool_error: Literal["error", "continue"] = "continue"
     weather: Annotated[tuple[WeatherText, ...], Field(max_length=20)] = ()
-    case_timeout_ms: Annotated[int, Field(ge=1_000, le=1_800_000)] | None = None
+    case_timeout_ms: Annotated[int, Field(ge=1_000, le=1_800_000), TYPED] | None = None
     pool: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,32}$")] = "default"
     tags: Annotated[
         tuple[Annotated[SafeText, Field(min_length=1, max_length=64)], ...], Field(max_length=50)
@@ -107,3 +107,15 @@ class Suite:
     def handlers(self) -> tuple[HandlerCreate, ...]:
         """The bot's tools."""
         return self.header.integration.handlers
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A suite as far as it could be read: `suite` is None when it has problems; `cases` are the good ones."""
+
+    suite: Suite | None
+    prompt: str | None
+    cases: tuple[CaseFields, ...]
+    origins: tuple[Origin, ...]
+    problems: tuple[SuiteProblem, ...]
+    warnings: tuple[SuiteProblem, ...]

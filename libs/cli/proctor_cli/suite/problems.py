@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from typing_extensions import override
 
-__all__ = ["Path", "SuiteInvalid", "SuiteProblem", "dotted", "suggestion"]
+__all__ = ["Path", "SuiteInvalid", "SuiteProblem", "dotted", "in_order", "suggestion"]
 
 Path = tuple[str | int, ...]
 """Where in a document: keys and indexes from its root."""
@@ -33,8 +33,16 @@ class SuiteInvalid(Exception):
     """The suite cannot be run; `problems` holds every fault that was found, in file order."""
 
     def __init__(self, problems: Sequence[SuiteProblem]) -> None:
+        problems = in_order(problems)
         super().__init__("\n".join(map(str, problems)))
-        self.problems = tuple(problems)
+        self.problems = problems
+
+
+def in_order(problems: Iterable[SuiteProblem]) -> tuple[SuiteProblem, ...]:
+    """Sort problems by line, file after file in the order in which they were first met."""
+    found = list(problems)
+    files = {name: number for number, name in enumerate(dict.fromkeys(one.file for one in found))}
+    return tuple(sorted(found, key=lambda one: (files[one.file], one.line or 0)))
 
 
 def dotted(path: Path) -> str:

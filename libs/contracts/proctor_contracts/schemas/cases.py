@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from proctor_contracts.assertions import Assertion
-from proctor_contracts.base import SafeText, Strict, Wire
+from proctor_contracts.base import TYPED, SafeText, Strict, Wire
 from proctor_contracts.cases import CaseBudget, CaseFields, CaseInput, Category, Name, Ref, Reference, Tag
 from proctor_contracts.enums import Priority, RetryPolicy
 
@@ -33,8 +33,8 @@ class CasePatch(Strict):
     input: CaseInput | None = None
     assertions: Annotated[tuple[Assertion, ...], Field(min_length=1, max_length=200)] | None = None
     rubric: Annotated[SafeText, Field(max_length=20_000)] | None = None
-    weight: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    threshold: Annotated[int, Field(ge=0, le=100)] | None = None
+    weight: Annotated[int, Field(ge=1, le=10_000), TYPED] | None = None
+    threshold: Annotated[int, Field(ge=0, le=100), TYPED] | None = None
     tags: Annotated[tuple[Tag, ...], Field(max_length=100)] | None = None
     is_active: bool | None = None
     critical: bool | None = None

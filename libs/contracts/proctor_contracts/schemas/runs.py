@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from proctor_contracts.agents import JudgePolicy, JudgeSettings
-from proctor_contracts.base import SafeText, Strict, Wire
+from proctor_contracts.base import TYPED, SafeText, Strict, Wire
 from proctor_contracts.effects import Effect
 from proctor_contracts.enums import Priority, Provider, ResultStatus, RunMode, Runner, RunStatus, Trigger
 from proctor_contracts.gate import GateDecision, GateSettings
@@ -52,12 +52,12 @@ class RunCreate(Strict):
     case_filter: CaseFilter | None = None
     persona_ids: tuple[UUID, ...] | None = None
     agent_prompt_override: Prompt | None = None
-    score_threshold: Annotated[int, Field(ge=0, le=100)] | None = None
+    score_threshold: Annotated[int, Field(ge=0, le=100), TYPED] | None = None
     runner: Runner = Runner.SCRIPTED
     dry_run: bool = True
-    retries_on_failure: Annotated[int, Field(ge=0, le=5)] = 0
-    repeats: Annotated[int, Field(ge=1, le=20)] = 1
-    budget_cents: Annotated[float, Field(gt=0, le=100_000_000)] | None = None
+    retries_on_failure: Annotated[int, Field(ge=0, le=5), TYPED] = 0
+    repeats: Annotated[int, Field(ge=1, le=20), TYPED] = 1
+    budget_cents: Annotated[float, Field(gt=0, le=100_000_000), TYPED] | None = None
     budget_mode: Literal["enforce", "best_effort"] = "enforce"
     provider: Provider | None = None
     model: Model | None = None
@@ -66,14 +66,14 @@ class RunCreate(Strict):
     tags: Annotated[
         tuple[Annotated[SafeText, Field(min_length=1, max_length=64)], ...], Field(max_length=50)
     ] = ()
-    concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
+    concurrency: Annotated[int, Field(ge=1, le=1000), TYPED] | None = None
     judge: JudgeSettings | None = None
     judge_policy: JudgePolicy = "always"
     on_tool_error: Literal["error", "continue"] = "continue"
     weather: Annotated[tuple[WeatherText, ...], Field(max_length=20)] = ()
     gate: GateSettings | None = None
     pool: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,32}$")] = "default"
-    case_timeout_ms: Annotated[int, Field(ge=1_000, le=1_800_000)] | None = None
+    case_timeout_ms: Annotated[int, Field(ge=1_000, le=1_800_000), TYPED] | None = None
 
 
 class Rerun(Strict):

@@ -11,6 +11,7 @@ from sqlalchemy import delete, func, insert, select
 
 from proctor_contracts.messages import Message
 from proctor_contracts.topology import JOBS
+from proctor_store.padding import padded
 from proctor_store.session import Unit
 from proctor_store.tables import OutboxDeadRow, OutboxRow
 
@@ -85,7 +86,7 @@ async def take(unit: Unit, *, limit: int) -> Sequence[Waiting]:
 async def remove(unit: Unit, rows: Sequence[int]) -> None:
     """Forget messages that the broker has confirmed."""
     if rows:
-        await unit.connection.execute(delete(OutboxRow).where(OutboxRow.id.in_(rows)))
+        await unit.connection.execute(delete(OutboxRow).where(OutboxRow.id.in_(padded(rows))))
 
 
 async def bury(unit: Unit, message: Waiting, *, reason: str, now: datetime) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy import Executable, bindparam, func, select, update
 from proctor_contracts.enums import Phase
 from proctor_store.columns import Written
 from proctor_store.inserting import insert_for
+from proctor_store.padding import padded
 from proctor_store.session import Unit
 from proctor_store.tables import Account, ResultPhase, Run, RunCase, TestResult
 
@@ -59,7 +60,7 @@ __all__ = [
 ]
 
 
-MOST_PARAMETERS = 10_000
+MOST_PARAMETERS = 16_384
 """How many ids go into one statement: SQLite takes 32,766 parameters, PostgreSQL's driver one more."""
 
 # Built once: the collector runs these for every batch, and building a statement costs more than running it.
@@ -104,11 +105,8 @@ _WAITING = (
 
 @cache
 def _insert_phases(dialect: str) -> Executable:
-    return (
-        insert_for(dialect, ResultPhase)
-        .on_conflict_do_nothing(index_elements=["result_id", "attempt", "phase"])
-        .returning(ResultPhase.result_id, ResultPhase.attempt, ResultPhase.phase)
-    )
+    keys = ["result_id", "attempt", "phase"]
+    return insert_for(dialect, ResultPhase).on_conflict_do_nothing(index_elements=keys)
 
 
 @cache
@@ -143,7 +141,7 @@ def _batched(ids: Sequence[UUID], size: int) -> Iterator[Sequence[UUID]]:
 
 async def lock_accounts(unit: Unit, ids: Iterable[UUID]) -> dict[UUID, AccountRow]:
     """Lock accounts in id order, always before their runs."""
-    rows = await unit.connection.execute(_LOCK_ACCOUNTS, {"ids": sorted(set(ids))})
+    rows = await unit.connection.execute(_LOCK_ACCOUNTS, {"ids": padded(sorted(set(ids)))})
     return {row[0]: AccountRow(*row) for row in rows}
 
 
@@ -155,7 +153,7 @@ async def owners(unit: Unit, run_ids: Iterable[UUID]) -> dict[UUID, UUID]:
 
 async def lock_runs(unit: Unit, ids: Iterable[UUID]) -> dict[UUID, RunRow]:
     """Lock runs in id order."""
-    rows = await unit.connection.execute(_LOCK_RUNS, {"ids": sorted(set(ids))})
+    rows = await unit.connection.execute(_LOCK_RUNS, {"ids": padded(sorted(set(ids)))})
     return {row[0]: RunRow(*row) for row in rows}
 
 
@@ -188,10 +186,10 @@ async def in_flight_by_account(unit: Unit, account_ids: Iterable[UUID]) -> dict[
     return {account: int(count) for account, count in await unit.connection.execute(query)}
 
 
-async def insert_phases(unit: Unit, phases: Sequence[NewPhase]) -> set[tuple[UUID, int, Phase]]:
-    """Record reports; returns the keys that were new. A duplicate changes nothing."""
+async def insert_phases(unit: Unit, phases: Sequence[NewPhase]) -> None:
+    """Record reports; one that is there already stays as it is."""
     if not phases:
-        return set()
+        return
     rows = [
         {
             "result_id": p.result_id,
@@ -202,17 +200,14 @@ async def insert_phases(unit: Unit, phases: Sequence[NewPhase]) -> set[tuple[UUI
         }
         for p in phases
     ]
-    return {
-        (row[0], row[1], Phase(row[2]))
-        for row in await unit.connection.execute(_insert_phases(unit.dialect), rows)
-    }
+    await unit.connection.execute(_insert_phases(unit.dialect), rows)
 
 
 async def results_by_id(unit: Unit, ids: Iterable[UUID]) -> dict[UUID, ResultRow]:
     """Read results with their case snapshots."""
     found: dict[UUID, ResultRow] = {}
     for part in _batched(sorted(set(ids)), MOST_PARAMETERS):
-        rows = await unit.connection.execute(_RESULTS, {"ids": part})
+        rows = await unit.connection.execute(_RESULTS, {"ids": padded(part)})
         found |= {row[0]: ResultRow(*row) for row in rows}
     return found
 
@@ -234,7 +229,7 @@ async def executed_payloads(
     found: dict[tuple[UUID, int], dict[str, Any]] = {}
     for part in _batched(sorted({key[0] for key in wanted}), MOST_PARAMETERS):
         query = select(ResultPhase.result_id, ResultPhase.attempt, ResultPhase.payload).where(
-            ResultPhase.result_id.in_(part), ResultPhase.phase == Phase.EXECUTED.value
+            ResultPhase.result_id.in_(padded(part)), ResultPhase.phase == Phase.EXECUTED.value
         )
         rows = await unit.connection.execute(query)
         found |= {(row[0], row[1]): row[2] for row in rows if (row[0], row[1]) in wanted}

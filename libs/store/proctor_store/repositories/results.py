@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, func, select
+from sqlalchemy import ColumnElement, RowMapping, func, or_, select
 
 from proctor_store.paging import Page
 from proctor_store.searching import exact, text_contains
@@ -26,6 +26,7 @@ _COLUMNS = (
     RunCase.tags,
     RunCase.snapshot,
 )
+_FULL_SCORE = 100
 
 
 async def listing(
@@ -35,10 +36,13 @@ async def listing(
     status: str | None = None,
     category: str | None = None,
     flaky: bool | None = None,
+    imperfect: bool | None = None,
     text: str | None = None,
     page: Page,
 ) -> tuple[Sequence[RowMapping], int]:
     """Read up to `take + 1` results in the run's order, and count all that match.
+
+    An imperfect result has less than the full score, or none that is known.
 
     Ids grow with the order, so `cursor` continues behind a result.
     """
@@ -49,6 +53,9 @@ async def listing(
         wanted.append(RunCase.category == exact(category))
     if flaky is not None:
         wanted.append(TestResult.flaky.is_(flaky))
+    if imperfect is not None:
+        short = or_(TestResult.score.is_(None), TestResult.score < _FULL_SCORE)
+        wanted.append(short if imperfect else TestResult.score >= _FULL_SCORE)
     if text is not None:
         wanted.append(text_contains(RunCase.search_text, text))
     same_case = (RunCase.run_id == TestResult.run_id) & (RunCase.case_id == TestResult.case_id)

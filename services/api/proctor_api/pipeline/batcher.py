@@ -22,9 +22,10 @@ class Batcher(Generic[T]):
     """Collects items while a batch is being written and writes them as the next one.
 
     An item that arrives alone is written at once, and under load batches grow by themselves: while one is
-    being written, and for `apart_seconds` after it where writing takes next to no time. When a batch fails
-    for a reason other than `shared` errors (which concern every item alike, such as a database that is away),
-    its items are written one by one, so that a poisonous item fails alone.
+    being written, and for `apart_seconds` after it where writing takes next to no time.
+
+    When a batch fails for a reason other than `shared` errors (which concern every item alike, such as a
+    database that is away), its items are written one by one, so that a poisonous item fails alone.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Batcher(Generic[T]):
         written = loop.time() - self._apart
         while True:
             await self._arrived.wait()
-            # At least one turn of the loop lets everything that is ready arrive and share the commit.
+            # One turn of the loop at least lets everything that is ready arrive, to share the commit.
             await asyncio.sleep(max(0.0, written + self._apart - loop.time()))
             batch, self._waiting = self._waiting[: self._max], self._waiting[self._max :]
             if not self._waiting:

@@ -1,7 +1,8 @@
-"""/healthz, /readyz and /metrics: for whoever runs the service."""
+"""/healthz, /readyz and /metrics for whoever runs the service, and the description of its messages."""
 
 from __future__ import annotations
 
+from importlib.resources import files
 from typing import Any
 
 import orjson
@@ -34,6 +35,13 @@ async def metrics(request: Request) -> Response:
     """Show what is counted, in the text form of Prometheus."""
     probes: Probes = request.app.state.probes
     return Response(await probes.metrics(), media_type=CONTENT_TYPE)
+
+
+@router.get("/api/asyncapi.json")
+async def asyncapi() -> Response:
+    """Describe what travels over the message broker (AsyncAPI 3.0)."""
+    found = (files("proctor_contracts") / "asyncapi.json").read_bytes()
+    return Response(found, media_type="application/json")
 
 
 def _json(body: dict[str, Any], *, status: int = 200) -> Response:

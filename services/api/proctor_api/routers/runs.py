@@ -75,6 +75,9 @@ async def list_results(
     status: Annotated[ResultStatus | None, Query()] = None,
     category: Annotated[str | None, Query(description="Exactly, after NFC and trim")] = None,
     flaky: Annotated[bool | None, Query()] = None,
+    imperfect: Annotated[
+        bool | None, Query(description="Whether the score is below 100, or not known")
+    ] = None,
     q: Annotated[str | None, Query(max_length=200)] = None,
     include_attempts: Annotated[bool, Query(alias="includeAttempts")] = False,
 ) -> Response:
@@ -85,6 +88,7 @@ async def list_results(
         status=status,
         category=category,
         flaky=flaky,
+        imperfect=imperfect,
         q=q,
         include_attempts=include_attempts,
         page=page,

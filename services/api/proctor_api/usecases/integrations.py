@@ -10,6 +10,7 @@ from uuid import UUID
 
 from proctor_api.auth import Caller
 from proctor_api.errors import ApiError, bad_request, conflict, not_found, too_large
+from proctor_chassis.egress.policy import Refused, parse_target
 from proctor_contracts.endpoint import HttpEndpoint, endpoint_problem
 from proctor_contracts.enums import Provider
 from proctor_contracts.ids import new_id
@@ -192,6 +193,10 @@ def _check(record: IntegrationRecord) -> None:
     if problem is not None:
         path, _, message = problem.partition(" ")
         raise bad_request([FieldProblem(path=path, message=message)])
+    # Whether the address may be reached is the runner's to say; whether it is one can be seen here.
+    target = parse_target(endpoint.url) if endpoint is not None else None
+    if isinstance(target, Refused):
+        raise bad_request([FieldProblem(path="endpoint.url", message=target.reason, code=target.code)])
 
 
 def _changes(before: IntegrationRecord, after: IntegrationRecord) -> Mapping[str, Any]:

@@ -44,6 +44,7 @@ class Results:
         status: ResultStatus | None = None,
         category: str | None = None,
         flaky: bool | None = None,
+        imperfect: bool | None = None,
         q: str | None = None,
         include_attempts: bool = False,
     ) -> ResultsPage:
@@ -60,6 +61,7 @@ class Results:
                 status=None if status is None else status.value,
                 category=category,
                 flaky=flaky,
+                imperfect=imperfect,
                 text=q,
                 page=page,
             )

@@ -114,7 +114,13 @@ def _facts(bot: Bot | None) -> AgentFacts:
     reported = integration.provider == Provider.HTTP and bool(
         (integration.endpoint or {}).get("toolCallsPath")
     )
-    return AgentFacts(captures_tools=reported, keeps_ledger=False, has_prompt=prompt)
+    http = integration.provider == Provider.HTTP
+    return AgentFacts(
+        captures_tools=reported,
+        keeps_ledger=False,
+        has_prompt=prompt,
+        outcomes=frozenset((integration.endpoint or {}).get("outcomePaths") or ()) if http else None,
+    )
 
 
 class _Remembering:
