@@ -34,7 +34,11 @@ class Scenario:
     judge: bool = False
     provider: str = "http"
     floor: str = "raw"
+    tools: bool = False
 
+
+IDEAL_TOOLS = 1_000 / 100 * (4 * 0.050 + 3 * 0.020)
+"""Seconds of mere waiting: four model calls and three tool calls a case, a hundred cases at once."""
 
 SCENARIOS = (
     Scenario("1 case", 1, 1, "wall <= 1.2 s, aim 0.8 s"),
@@ -50,6 +54,15 @@ SCENARIOS = (
         provider="openai",
         floor="openai",
     ),
+    Scenario(
+        "1,000 cases, 3 tool calls, c100",
+        1_000,
+        100,
+        f"wall <= 1.5x ideal, which is {IDEAL_TOOLS:.1f} s",
+        provider="openai",
+        floor="tools",
+        tools=True,
+    ),
     Scenario("10,000 cases, c200", 10_000, 200, "CPU a case <= 1.1x of 2,000; peak <= 180 MB, aim 110 MB"),
 )
 
@@ -64,6 +77,7 @@ def once(scenario: Scenario, url: str, folder: Path) -> tuple[Figure, Figure]:
         concurrency=scenario.concurrency,
         judge=scenario.judge,
         provider=scenario.provider,
+        tools=scenario.tools,
     )
     shutil.rmtree(folder / ".proctor", ignore_errors=True)
     if PROCTOR is None:

@@ -3,8 +3,9 @@
     python -m benchmarks.stub_model --latency-ms 50
 
 Prints its URL, then serves until it is told to stop. A forced tool gets a verdict with the nonce that the
-prompt asks for; anything else an echo of the last user message with a digest of it. `GET /seen` counts the
-requests.
+prompt asks for; a request with tools gets calls of the first one, until it holds three results; anything else
+an echo of the last user message with a digest of it. `POST /tools/…` answers as a webhook does, in its own
+latency. `GET /seen` counts the requests.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from typing_extensions import override
 
 __all__ = ["serve"]
 
+TOOL_CALLS = 3
+HOOK = b'{"status": "sent", "carrier": "Nova Poshta"}'
 NONCE = re.compile(rb'<transcript id=\\"([A-Z2-7]{8})\\">')
 
 
@@ -42,7 +45,14 @@ def reply(body: bytes) -> bytes:
             "function": {"name": "grade", "arguments": json.dumps(arguments)},
         }
         return _completion({"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls")
-    question = json.loads(body)["messages"][-1]["content"]
+    document = json.loads(body)
+    messages = document["messages"]
+    if "tools" in document and (done := sum(one["role"] == "tool" for one in messages)) < TOOL_CALLS:
+        name = document["tools"][0]["function"]["name"]
+        function = {"name": name, "arguments": json.dumps({"order": f"ORD-{done}"})}
+        call = {"id": f"call_{done}", "type": "function", "function": function}
+        return _completion({"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls")
+    question = next(one["content"] for one in reversed(messages) if one["role"] == "user")
     digest = hashlib.blake2s(question.encode(), digest_size=4).hexdigest()
     return _completion({"role": "assistant", "content": f"Echo: {question} [ref:{digest}]"}, "stop")
 
@@ -63,8 +73,9 @@ def _completion(message: dict[str, Any], finish: str) -> bytes:
 class _Connection(asyncio.Protocol):
     """HTTP/1.1 with keep-alive and Content-Length, which is all that the clients here speak."""
 
-    def __init__(self, latency: float, seen: list[float]) -> None:
+    def __init__(self, latency: float, tool_latency: float, seen: list[float]) -> None:
         self._latency = latency
+        self._tool_latency = tool_latency
         self._seen = seen
         self._buffer = b""
         self._transport: asyncio.Transport | None = None
@@ -91,6 +102,8 @@ class _Connection(asyncio.Protocol):
             elif head.startswith(b"post /reset"):
                 self._seen.clear()
                 self._write(b"{}")
+            elif head.startswith(b"post /tools/"):
+                asyncio.get_running_loop().call_later(self._tool_latency, self._write, HOOK)
             else:
                 self._seen.append(time.time())
                 asyncio.get_running_loop().call_later(self._latency, self._write, reply(body))
@@ -103,12 +116,12 @@ class _Connection(asyncio.Protocol):
             )
 
 
-async def serve(latency_ms: float) -> None:
+async def serve(latency_ms: float, tool_latency_ms: float) -> None:
     """Serve on a free port of loopback until cancelled."""
     seen: list[float] = []
     loop = asyncio.get_running_loop()
     server = await loop.create_server(
-        lambda: _Connection(latency_ms / 1000, seen), "127.0.0.1", 0, backlog=2048
+        lambda: _Connection(latency_ms / 1000, tool_latency_ms / 1000, seen), "127.0.0.1", 0, backlog=2048
     )
     sys.stdout.write(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
@@ -118,4 +131,6 @@ async def serve(latency_ms: float) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--latency-ms", type=float, default=50)
-    asyncio.run(serve(parser.parse_args().latency_ms))
+    parser.add_argument("--tool-latency-ms", type=float, default=20)
+    chosen = parser.parse_args()
+    asyncio.run(serve(chosen.latency_ms, chosen.tool_latency_ms))

@@ -23,9 +23,16 @@ def question(number: int) -> str:
 
 
 def write_suite(
-    path: Path, *, url: str, count: int, concurrency: int, judge: bool = False, provider: str = "http"
+    path: Path,
+    *,
+    url: str,
+    count: int,
+    concurrency: int,
+    judge: bool = False,
+    provider: str = "http",
+    tools: bool = False,
 ) -> None:
-    """Write the suite file of a run against the stub."""
+    """Write the suite file of a run against the stub; with tools the model calls one, three times a case."""
     integration: dict[str, Any] = {"name": "stub", "provider": provider, "model": "gpt-4o-mini"}
     if provider == "http":
         integration["endpoint"] = {
@@ -50,7 +57,13 @@ def write_suite(
                 "assertions": assertions,
             }
         )
-    suite: dict[str, Any] = {"integration": integration, "run": {"concurrency": concurrency}, "cases": cases}
+    run: dict[str, Any] = {"concurrency": concurrency}
+    if tools:
+        integration["handlers"] = [
+            {"name": "find_order", "url": f"{url}/tools/find", "body": {"order": "A"}, "isSideEffect": False}
+        ]
+        run["runner"] = "gateway"
+    suite: dict[str, Any] = {"integration": integration, "run": run, "cases": cases}
     if judge:
         suite["judge"] = {"provider": "openai", "model": "gpt-4o-mini"}
     path.write_text(json.dumps(suite))

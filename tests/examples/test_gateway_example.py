@@ -20,6 +20,9 @@ from jsonhttp import Answer, JsonServer, Question
 from model import StubModel
 from webhooks import Webhooks
 
+from proctor_cli.suite.checks import checked
+from proctor_cli.suite.load import load_suite
+
 ROOT = Path(__file__).parents[2]
 SUITE = ROOT / "examples/support-bot/gateway.yaml"
 PROCTOR = Path(sys.executable).with_name("proctor")
@@ -188,3 +191,31 @@ def test_servers_refuse_what_is_no_json() -> None:
         urllib.request.urlopen(url, b"{", timeout=PATIENCE)  # noqa: S310 - loopback
     with caught.value as refused:
         assert refused.code == 400
+
+
+def test_the_readme_shows_the_commands_that_are_played_here() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    run = "proctor run examples/support-bot/gateway.yaml"
+    weather = f"{run} --weather ok --weather timeout@1 --weather poison"
+    servers = [f"python examples/support-bot/{name}.py &" for name in ("webhooks", "model")]
+    for line in (*servers, run, f"{run} --no-dry-run", weather):
+        assert f"\n    {line}" in text
+
+
+def test_the_suite_in_the_page_of_the_gateway_can_be_loaded(tmp_path: Path) -> None:
+    page = (ROOT / "docs/gateway.md").read_text(encoding="utf-8")
+    (tmp_path / "prompt.md").write_text("Be kind.", encoding="utf-8")
+    header, check = (block.partition("```")[0] for block in page.split("```yaml\n")[1:])
+    case = f"""
+cases:
+  - name: one
+    category: c
+    input: {{kind: scripted_single, message: hi}}
+    assertions:
+    {check}"""
+    path = tmp_path / "suite.yaml"
+    path.write_text(header + case, encoding="utf-8")
+    suite = load_suite(path, {})
+    assert [handler.name for handler in suite.handlers] == ["find_refund", "create_refund"]
+    assert checked(suite).warnings == []
+    assert [one.kind for one in suite.cases[0].assertions] == ["state"]

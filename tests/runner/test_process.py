@@ -15,10 +15,11 @@ from proctor_contracts.endpoint import HttpEndpoint
 from proctor_contracts.enums import Provider
 from proctor_contracts.messages import CaseExecuted, CaseJudged, CaseRequested, RunCancelled
 from proctor_contracts.topology import COLLECTOR_RESULTS
-from tests.runner.fakes import agent_snapshot, job
+from tests.runner.fakes import agent_snapshot, gateway_job, handler, job
 from tests.support.processes import service_process
-from tests.support.stub_provider import StubProvider
+from tests.support.stub_provider import Say, StubProvider, Tool
 from tests.support.until import until
+from tests.support.webhooks import WebhookServer
 
 pytestmark = pytest.mark.real
 
@@ -86,6 +87,35 @@ async def test_a_runner_plays_answers_its_probes_and_ends_cleanly(stage: Stage) 
         assert 'proctor_model_calls_total{outcome="stop",provider="http"} 10.0' in metrics
         assert await runner.end() == 0
         assert await runner.logged("service.stopped")
+
+
+async def test_a_runner_calls_tools_where_the_core_is_with_a_secret_that_nothing_shows(stage: Stage) -> None:
+    stage.bot.script(Say(tools=(Tool("get_order", {"id": "7"}), Tool("create_refund"))), Say("Вітаю"))
+    tools = (
+        handler("get_order", is_side_effect=False, headers={"X-Key": {"secret": "CRM_KEY"}}),
+        handler("create_refund"),
+    )
+    fields = {"provider": Provider.OPENAI, "model": "gpt-4o"}
+    async with WebhookServer() as hooks:
+        hooks.answers["/support-bot/webhook/get_order"] = {"id": "7", "echo": "canary-value"}
+        env = {
+            "PROCTOR_AMQP_URL": stage.url,
+            "INTEG_CORE_URL": hooks.url,
+            "OPENAI_BASE_URL": stage.bot.openai_url,
+            "OPENAI_API_KEY": "key-o",
+            "PROCTOR_SECRET_CRM_KEY": "canary-value",
+        }
+        async with service_process(MODULE, **env) as runner:
+            await runner.logged("service.started")
+            await stage.bus.publish(gateway_job(handlers=tools, agent_fields=fields))
+            (fact,) = await stage.facts_are(1)
+            assert await runner.end() == 0
+            assert not any("canary-value" in str(event) for event in runner.events)
+    assert fact.error is None
+    assert [call.error for entry in fact.transcript for call in entry.tool_calls] == [None, None]
+    assert [(effect.entity, effect.dry_run) for effect in fact.effects] == [("refund", True)]
+    assert [call.headers["X-Key"] for call in hooks.calls] == ["canary-value"]
+    assert "canary-value" not in fact.model_dump_json()
 
 
 async def test_a_runner_that_is_killed_in_mid_case_loses_nothing(stage: Stage) -> None:

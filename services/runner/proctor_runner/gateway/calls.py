@@ -22,6 +22,13 @@ from .webhook import HandlerCaller
 __all__ = ["ToolCalls"]
 
 _NAMED = 40
+"""How many tools a model is reminded of when it calls one that does not exist."""
+
+_BAD_ARGUMENTS = Failure(
+    "invalid_arguments",
+    "the model wrote arguments that are no JSON object; the handler was not called",
+    "the arguments are not a JSON object; call the tool again with one",
+)
 
 
 class ToolCalls:
@@ -172,10 +179,3 @@ class ToolCalls:
     def _note(self, text: str) -> None:
         if text not in self.notes:
             self.notes.append(text)
-
-
-_BAD_ARGUMENTS = Failure(
-    "invalid_arguments",
-    "the model wrote arguments that are no JSON object; the handler was not called",
-    "the arguments are not a JSON object; call the tool again with one",
-)

@@ -30,16 +30,15 @@ __all__ = ["MAX_ITERATIONS", "GatewayConversation"]
 MAX_ITERATIONS = 6
 """How often a model may call tools within one user turn."""
 
+_COMPLETE = frozenset({Finish.TOOL_USE, Finish.STOP, Finish.LENGTH})
+"""Endings after which the calls of a reply are whole; adapters refuse a call that the limit cut."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Stop:
     """The conversation ends before its script: with an error, or since the model found no end."""
 
     error: CaseError | None
-
-
-_COMPLETE = frozenset({Finish.TOOL_USE, Finish.STOP, Finish.LENGTH})
-"""Endings after which the calls of a reply are whole; adapters refuse a call that the limit cut."""
 
 
 class GatewayConversation:
