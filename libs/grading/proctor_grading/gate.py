@@ -14,9 +14,11 @@ from .rows import ResultRow
 from .statistics import wilson
 from .summary import summarise
 
-__all__ = ["EXIT_CODES", "gate"]
+__all__ = ["EVERY_CASE", "EXIT_CODES", "gate"]
 
 EXIT_CODES = {GateOutcome.PASSED: 0, GateOutcome.FAILED: 1, GateOutcome.UNDECIDED: 2}
+EVERY_CASE = GateSettings(min_pass_rate=1)
+"""What holds where no gate is stated."""
 _NAMED = 10
 
 

@@ -11,6 +11,7 @@ from proctor_contracts.summary import GroupSummary, RunSummary
 
 from .paint import Paint
 from .reading import (
+    NO_GATE,
     Finding,
     broken_checks,
     by_status,
@@ -208,7 +209,8 @@ class _Report:
             return
         words, color = _GATE_WORDS[decision.outcome]
         yield ""
-        yield self.paint(words, color) + (":" if decision.reasons else "")
+        unstated = f" ({NO_GATE})" if self.document.run.gate is None else ""
+        yield self.paint(words, color) + unstated + (":" if decision.reasons else "")
         for reason in decision.reasons:
             lines = wrap(one_line(reason.message, 600), self.width - 4)
             for number, line in enumerate(lines):
