@@ -25,6 +25,9 @@ BUSY_TYPES: Mapping[str, LlmErrorCode] = {
 }
 """Error types that pass by themselves, whatever the HTTP status says."""
 
+_VAGUE_TYPES = frozenset({"api_error", "server_error", "timeout_error"})
+"""Types that say no more than that something failed; a status of 4xx says more."""
+
 _FINAL_TYPES: Mapping[str, LlmErrorCode] = {
     "authentication_error": LlmErrorCode.AUTH,
     "permission_error": LlmErrorCode.AUTH,
@@ -39,12 +42,14 @@ def provider_fault(
 ) -> LlmError:
     """Classify an error of a model's API by its type first, then by its status (200 inside a stream)."""
     kind, said = _error_of(body)
-    code = _FINAL_TYPES.get(kind) or BUSY_TYPES.get(kind) or _by_status(status)
+    refused = HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    busy = None if refused and kind in _VAGUE_TYPES else BUSY_TYPES.get(kind)
+    code = _FINAL_TYPES.get(kind) or busy or _by_status(status)
     if kind == "invalid_request_error" and status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         code = LlmErrorCode.AUTH
     named = (
         f"{provider} answered {status}"
-        if status >= HTTPStatus.BAD_REQUEST
+        if status >= HTTPStatus.MULTIPLE_CHOICES
         else f"{provider} broke off its reply"
     )
     if kind:
@@ -52,6 +57,8 @@ def provider_fault(
     message = f"{named}: {said}" if said else named
     if code is LlmErrorCode.AUTH and kind != "insufficient_quota":
         message += f"; check {key_name}"
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+        message += "; redirects are not followed, so set its base URL to where it leads"
     final = code in {LlmErrorCode.AUTH, LlmErrorCode.BAD_REQUEST}
     return LlmError(
         code,
@@ -87,7 +94,9 @@ def _by_status(status: int) -> LlmErrorCode:
             return LlmErrorCode.OVERLOADED
         case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
             return LlmErrorCode.AUTH
-        case _ if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        case HTTPStatus.REQUEST_TIMEOUT:
+            return LlmErrorCode.PROVIDER_UNAVAILABLE
+        case _ if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
             return LlmErrorCode.BAD_REQUEST
         case _:
             return LlmErrorCode.PROVIDER_UNAVAILABLE
