@@ -81,6 +81,7 @@ class FakePlatform:
     reran: list[Rerun] = field(default_factory=list)
     cases: dict[UUID, tuple[str, str, str, bool]] = field(default_factory=dict)
     bot: UUID = field(default_factory=new_id)
+    outlives: bool = True
     workers: bool | None = None
     target: Target | None = None
     _cancelled: asyncio.Event = field(default_factory=asyncio.Event)

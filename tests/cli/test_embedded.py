@@ -61,6 +61,14 @@ def test_two_runs_in_one_folder_keep_their_history_and_compare(started: Path) ->
     assert "Newly broken (1)" in proctor(started, "diff", before, after).stdout
 
 
+def test_a_run_that_is_over_stays_as_it_is_when_cancelled(started: Path) -> None:
+    document = json.loads(proctor(started, "run", "suite.yaml", "--report", "json").stdout)
+    run = document["run"]
+    ended = proctor(started, "cancel", run["id"])
+    total = run["progress"]["total"]
+    assert ended.stdout == f"run {run['id']} is completed; {total} of {total} results are kept\n"
+
+
 def test_what_is_not_recorded_is_an_error_and_undecided(started: Path) -> None:
     suite = started / "suite.yaml"
     suite.write_text(
