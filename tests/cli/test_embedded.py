@@ -183,3 +183,10 @@ def test_a_setting_that_cannot_be_read_is_named(started: Path) -> None:
     ended = proctor(started, "run", "suite.yaml", PROCTOR_LLM_TRIES="many")
     assert ended.returncode == 3
     assert "PROCTOR_LLM_TRIES" in ended.stderr
+
+
+@pytest.mark.parametrize("server", ["127.0.0.1:8080", "example.org"])
+def test_a_server_without_a_scheme_is_wrong_usage(tmp_path: Path, server: str) -> None:
+    ended = proctor(tmp_path, "runs", PROCTOR_SERVER=server, PROCTOR_API_KEY="k")
+    assert ended.returncode == 3
+    assert f"did you mean http://{server}?" in ended.stderr

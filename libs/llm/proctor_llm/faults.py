@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 from collections.abc import Mapping
 from datetime import datetime
 from http import HTTPStatus
@@ -13,7 +15,7 @@ from .errors import LlmError, LlmErrorCode
 from .replies import clean_text
 from .retry import parse_retry_after
 
-__all__ = ["BUSY_TYPES", "connection_fault", "provider_fault", "too_large"]
+__all__ = ["BUSY_TYPES", "connection_fault", "plain_words", "provider_fault", "too_large"]
 
 BUSY_TYPES: Mapping[str, LlmErrorCode] = {
     "overloaded_error": LlmErrorCode.OVERLOADED,
@@ -71,10 +73,30 @@ def provider_fault(
 
 def connection_fault(peer: str, error: BaseException, *, blame: Blame) -> LlmError:
     """Name a connection that could not be made or broke; it may well work the next time."""
-    detail = clean_text(str(error)) or type(error).__name__
     return LlmError(
-        LlmErrorCode.PROVIDER_UNAVAILABLE, f"cannot reach {peer}: {detail}", blame=blame, retryable=True
+        LlmErrorCode.PROVIDER_UNAVAILABLE,
+        f"cannot reach {peer}: {plain_words(error)}",
+        blame=blame,
+        retryable=True,
     )
+
+
+def plain_words(error: BaseException) -> str:
+    """Say why a connection could not be made, in words where the system has only a number."""
+    cause = getattr(error, "os_error", error)
+    host, port = getattr(error, "host", None), getattr(error, "port", None)
+    place = f"{host}:{port}" if host and port else "that address"
+    if isinstance(cause, socket.gaierror):
+        return f"the name {host or 'in its address'} is not known here (check the spelling, or the network)"
+    match getattr(cause, "errno", None):
+        case errno.ECONNREFUSED:
+            return f"nothing listens at {place} (connection refused); is it running?"
+        case errno.EHOSTUNREACH | errno.ENETUNREACH:
+            return f"no way leads to {place} from here (no route)"
+        case errno.ECONNRESET | errno.EPIPE:
+            return f"{place} closed the connection before it had answered"
+        case _:
+            return clean_text(str(error)) or type(error).__name__
 
 
 def too_large(peer: str, limit: int, *, blame: Blame) -> LlmError:

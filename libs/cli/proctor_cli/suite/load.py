@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from proctor_contracts.cases import CaseFields
 from proctor_contracts.endpoint import endpoint_problem
 
+from .doubts import doubts
 from .environment import expand, secrets_by_value
 from .files import Unreadable, find_files, read_text, shown
 from .golden import golden_cases
-from .doubts import doubts
 from .model import Draft, Origin, Suite, SuiteHeader
 from .problems import Path, SuiteInvalid, SuiteProblem, suggestion
 from .source import Source, read_source
