@@ -41,7 +41,7 @@ from proctor_contracts.schemas.runs import (
     RunView,
 )
 from proctor_grading.diff import diff
-from proctor_grading.gate import gate
+from proctor_grading.gate import EVERY_CASE, gate
 from proctor_grading.summary import summarise
 from tests.reports.documents import START, check, document, result
 
@@ -81,6 +81,7 @@ class FakePlatform:
     reran: list[Rerun] = field(default_factory=list)
     cases: dict[UUID, tuple[str, str, str, bool]] = field(default_factory=dict)
     bot: UUID = field(default_factory=new_id)
+    outlives: bool = True
     workers: bool | None = None
     target: Target | None = None
     _cancelled: asyncio.Event = field(default_factory=asyncio.Event)
@@ -148,7 +149,7 @@ class FakePlatform:
         status = RunStatus.CANCELLED if cancelled else RunStatus.COMPLETED
         done = RunDocument(run=old.run.model_copy(update={"status": status}), results=tuple(results))
         summary = summarise(rows(done), duration_ms=1_000)
-        decision = gate(rows(done), old.run.gate, status) if old.run.gate else None
+        decision = gate(rows(done), old.run.gate or EVERY_CASE, status)
         view = done.run.model_copy(update={"summary": summary, "gate_decision": decision})
         self.documents[run_id] = done.model_copy(update={"run": view})
 

@@ -61,6 +61,14 @@ def test_two_runs_in_one_folder_keep_their_history_and_compare(started: Path) ->
     assert "Newly broken (1)" in proctor(started, "diff", before, after).stdout
 
 
+def test_a_run_that_is_over_stays_as_it_is_when_cancelled(started: Path) -> None:
+    document = json.loads(proctor(started, "run", "suite.yaml", "--report", "json").stdout)
+    run = document["run"]
+    ended = proctor(started, "cancel", run["id"])
+    total = run["progress"]["total"]
+    assert ended.stdout == f"run {run['id']} is completed; {total} of {total} results are kept\n"
+
+
 def test_what_is_not_recorded_is_an_error_and_undecided(started: Path) -> None:
     suite = started / "suite.yaml"
     suite.write_text(
@@ -175,3 +183,10 @@ def test_a_setting_that_cannot_be_read_is_named(started: Path) -> None:
     ended = proctor(started, "run", "suite.yaml", PROCTOR_LLM_TRIES="many")
     assert ended.returncode == 3
     assert "PROCTOR_LLM_TRIES" in ended.stderr
+
+
+@pytest.mark.parametrize("server", ["127.0.0.1:8080", "example.org"])
+def test_a_server_without_a_scheme_is_wrong_usage(tmp_path: Path, server: str) -> None:
+    ended = proctor(tmp_path, "runs", PROCTOR_SERVER=server, PROCTOR_API_KEY="k")
+    assert ended.returncode == 3
+    assert f"did you mean http://{server}?" in ended.stderr

@@ -32,6 +32,27 @@ def test_runs_are_listed_newest_first(played: FakePlatform) -> None:
     assert played.workers is False
 
 
+def test_a_run_is_cancelled_by_its_id(played: FakePlatform) -> None:
+    first = str(next(iter(played.documents)))
+    ended = command(played, "cancel", first)
+    assert ended.code == 0
+    assert f"run {first} is completed; " in ended.out
+    assert command(played, "cancel", "nonsense").code == 3
+
+
+def test_a_gate_that_nobody_stated_is_told_alike_everywhere(played: FakePlatform) -> None:
+    first = str(next(iter(played.documents)))
+    words = "no gate stated: every case must pass"
+    for args in (
+        ("show", first),
+        ("runs",),
+        ("gate", first),
+        ("export", first, "--format", "junit"),
+        ("export", first, "--format", "markdown"),
+    ):
+        assert f"({words})" in command(played, *args).out, args
+
+
 def test_no_runs_is_no_failure() -> None:
     ended = command(FakePlatform(), "runs")
     assert (ended.code, ended.out) == (0, "")

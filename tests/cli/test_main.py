@@ -29,6 +29,7 @@ def test_help_lists_every_command_and_imports_none_of_them() -> None:
         "init",
         "runs",
         "show",
+        "cancel",
         "diff",
         "export",
         "gate",

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import xml.etree.ElementTree as ET
 from collections.abc import AsyncIterator
@@ -31,8 +32,8 @@ def test_all_passed_ends_with_0_and_a_summary(tmp_path: Path) -> None:
     assert "gate passed" in ended.out
     assert platform.workers is True
     assert [handler.name for handler in platform.handlers] == ["pay"]
-    assert platform.started[0].gate is not None
-    assert platform.started[0].gate.min_pass_rate == 1
+    assert platform.started[0].gate is None
+    assert "(no gate stated: every case must pass)" in ended.out
     assert platform.started[0].concurrency == 50
 
 
@@ -308,6 +309,12 @@ def test_a_second_ctrl_c_leaves_at_once(tmp_path: Path) -> None:
     ended = command(Stubborn(stuck=frozenset({"a"})), "run", suite(tmp_path, "a"))
     assert ended.code == 2
     assert "gate" not in ended.out
+    assert re.search(r"run (\S+) goes on; end it with: proctor cancel \1\n", ended.err)
+
+
+def test_a_run_of_this_process_is_not_said_to_go_on_without_it(tmp_path: Path) -> None:
+    platform = Stubborn(stuck=frozenset({"a"}), outlives=False)
+    assert "goes on" not in command(platform, "run", suite(tmp_path, "a")).err
 
 
 def test_the_progress_line_is_for_terminals_and_not_for_quiet(tmp_path: Path) -> None:

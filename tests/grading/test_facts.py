@@ -143,7 +143,13 @@ def test_what_the_agent_itself_says_or_asks_for_is_no_evidence() -> None:
 def test_a_threshold_allows_for_some_loose_facts() -> None:
     entries = (user("10 грн і 20 грн"), agent("10 грн, 20 грн, 30 грн, 40 грн"))
     assert check(assertion("grounded_facts", threshold=0.5), *entries).score == 0.5
-    assert check(assertion("grounded_facts", threshold=0.51), *entries).verdict is Verdict.FAILED
+    half = check(assertion("grounded_facts", threshold=0.51), *entries)
+    assert half.verdict is Verdict.FAILED
+    assert half.expected == "at least 51 % of the facts in any agent message grounded"
+    assert (
+        check(assertion("grounded_facts"), *entries).expected
+        == "all of the facts in any agent message grounded"
+    )
 
 
 def test_an_answer_without_facts_has_nothing_to_ground() -> None:

@@ -68,7 +68,7 @@ def test_a_failure_outranks_a_doubt_and_stands_first() -> None:
     decision = gate(rows(passed=1, failed=9, error=9), GateSettings(), RunStatus.CANCELLED)
     assert decision.outcome is GateOutcome.FAILED
     assert [reason.code for reason in decision.reasons] == ["pass_rate_low", "errors_high", "run_cancelled"]
-    assert decision.reasons[0].message == "pass rate 1/10 = 10.0% is below 0.9"
+    assert decision.reasons[0].message == "pass rate 1/10 = 10.0% is below 90%"
 
 
 def test_a_cancelled_run_is_undecided() -> None:

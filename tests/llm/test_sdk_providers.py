@@ -174,6 +174,9 @@ async def test_an_overload_that_lasts_is_the_providers_error(bench: Bench, provi
         (400, "invalid_request_error", LlmErrorCode.BAD_REQUEST),
         (404, "not_found_error", LlmErrorCode.BAD_REQUEST),
         (429, "insufficient_quota", LlmErrorCode.AUTH),
+        (403, "api_error", LlmErrorCode.AUTH),
+        (404, "api_error", LlmErrorCode.BAD_REQUEST),
+        (422, "server_error", LlmErrorCode.BAD_REQUEST),
     ],
 )
 async def test_what_another_try_cannot_mend_fails_at_once(
@@ -185,6 +188,23 @@ async def test_what_another_try_cannot_mend_fails_at_once(
     assert "the reason given" in error.message
     if kind in {"authentication_error", "permission_error"}:
         assert f"{provider.upper()}_API_KEY" in error.message
+
+
+@all_sdks
+async def test_a_redirect_is_said_and_not_tried_again(bench: Bench, provider: Provider) -> None:
+    bench.stub.script(Raw(b"", status=302, headers={"Location": "http://169.254.169.254/"}))
+    error = await bench.fail(provider)
+    assert (error.code, error.tries, len(bench.stub.requests)) == (LlmErrorCode.BAD_REQUEST, 1, 1)
+    assert "answered 302" in error.message
+    assert "redirects are not followed" in error.message
+
+
+@all_sdks
+async def test_a_request_that_took_the_provider_too_long_is_tried_again(
+    bench: Bench, provider: Provider
+) -> None:
+    bench.stub.script(Status(408, kind="timeout_error"), Say("Hello"))
+    assert (await bench.ask(provider)).tries == 2
 
 
 @all_sdks
@@ -312,6 +332,24 @@ async def test_cached_prompt_tokens_are_taken_out_of_the_prompts(bench: Bench, p
     bench.stub.script(Say("a", usage=usage))
     reply = await bench.ask(provider)
     assert reply.usage == Usage(40, 60, 0, 7)
+
+
+@pytest.mark.parametrize("provider", [Provider.OPENAI, Provider.GROQ])
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": -3, "completion_tokens": 2},
+        {"prompt_tokens": 10**30, "completion_tokens": 2},
+        {"prompt_tokens": 3, "completion_tokens": "x"},
+        {"total_tokens": 9},
+    ],
+)
+async def test_counts_that_cannot_be_are_unknown_and_not_nothing(
+    bench: Bench, provider: Provider, usage: dict[str, Any]
+) -> None:
+    bench.stub.script(Say("a", usage=usage))
+    reply = await bench.ask(provider)
+    assert (reply.usage, reply.cost_micro_usd) == (None, None)
 
 
 async def test_a_gateway_of_ones_own_is_reached_with_its_headers_and_without_a_key(bench: Bench) -> None:

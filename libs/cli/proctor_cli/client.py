@@ -39,8 +39,11 @@ class PlatformUnavailable(Exception):
 class Platform(Protocol):
     """The platform's operations, of one account.
 
-    Every method may raise PlatformRefused or PlatformUnavailable.
+    Every method may raise PlatformRefused or PlatformUnavailable. `outlives` says whether its runs go on when
+    this command ends.
     """
+
+    outlives: bool
 
     async def upsert_integration(self, integration: IntegrationCreate) -> IntegrationView:
         """Create the integration, or make the one of this name exactly so (unset fields are cleared)."""

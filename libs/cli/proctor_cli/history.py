@@ -7,7 +7,7 @@ from uuid import UUID
 
 from proctor_contracts.gate import GateDecision, GateSettings
 from proctor_contracts.schemas.runs import ResultView, RunDocument
-from proctor_grading.gate import gate
+from proctor_grading.gate import EVERY_CASE, gate
 from proctor_grading.rows import ResultRow
 from proctor_grading.summary import summarise
 
@@ -47,7 +47,7 @@ def _row(result: ResultView) -> ResultRow:
 
 def decided(document: RunDocument, settings: GateSettings | None) -> GateDecision:
     """Decide the gate on a document: by `settings`, else by the run's own, else asking for every case."""
-    wanted = settings or document.run.gate or GateSettings(min_pass_rate=1)
+    wanted = settings or document.run.gate or EVERY_CASE
     return gate(rows(document), wanted, document.run.status, summary=document.run.summary)
 
 

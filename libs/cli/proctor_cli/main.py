@@ -31,6 +31,7 @@ _COMMANDS = {
     "serve": "Run one service against RabbitMQ and PostgreSQL.",
     "runs": "List runs.",
     "show": "Show the report of a run.",
+    "cancel": "End a run before its time.",
     "diff": "Compare two runs case by case.",
     "export": "Write a run as json, junit, markdown or csv.",
     "gate": "Decide the release gate on a run that exists.",

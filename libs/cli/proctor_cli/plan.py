@@ -143,7 +143,7 @@ def run_request(
     return RunCreate(
         integration_id=integration_id,
         case_ids=tuple(case_ids),
-        gate=suite.gate,
+        gate=suite.header.gate,
         trigger=trigger,
         **given,
     )

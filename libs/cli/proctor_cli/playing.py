@@ -80,6 +80,10 @@ class Player:
                 await asyncio.wait({watching}, timeout=_SECONDS_TO_STOP)
             if watching.done():
                 watching.result()
+        except asyncio.CancelledError:
+            if self.platform.outlives:
+                self.screen.complain(f"run {run.id} goes on; end it with: proctor cancel {run.id}")
+            raise
         finally:
             progress.end()
             for task in (watching, interrupt):

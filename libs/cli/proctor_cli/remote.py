@@ -52,6 +52,8 @@ async def open_remote(*, url: str, key: str, sleep: Sleep = asyncio.sleep) -> As
 class RemotePlatform:
     """Speaks to the API with a key; waits out short outages, and resumes event streams without loss."""
 
+    outlives = True
+
     def __init__(self, transport: Transport) -> None:
         self._http = transport
 

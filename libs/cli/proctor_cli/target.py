@@ -51,6 +51,9 @@ async def open_platform(target: Target, *, workers: bool) -> AsyncIterator[Platf
         Stop: when there is none to open.
     """
     if target.server is not None:
+        if not target.server.lower().startswith(("http://", "https://")):
+            message = f"{target.server!r} is no http:// or https:// URL; did you mean http://{target.server}?"
+            raise Stop(ExitCode.USAGE, message)
         if target.key is None:
             message = f"{target.server} asks for a key; give --key or set PROCTOR_API_KEY"
             raise Stop(ExitCode.USAGE, message)

@@ -133,8 +133,9 @@ class Transport:
                     wait = _retry_after(reply.headers.get("Retry-After"), attempt)
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 if attempt == RETRIES or not (safe or isinstance(error, aiohttp.ClientConnectorError)):
-                    said = str(error) or type(error).__name__
-                    raise PlatformUnavailable(f"cannot reach {self._url}: {said}") from error
+                    from proctor_llm.faults import plain_words  # noqa: PLC0415 - only when there is no answer
+
+                    raise PlatformUnavailable(f"cannot reach {self._url}: {plain_words(error)}") from error
                 wait = backoff(attempt)
             else:
                 if problem.status not in retried or attempt == RETRIES or wait > _LONGEST_WAIT:

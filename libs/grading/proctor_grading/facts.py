@@ -28,7 +28,8 @@ _SHOWN = 8
 
 def check_grounded_facts(check: GroundedFacts, conversation: Conversation) -> Finding:
     """Enough facts of the scope stand in user messages, tool results, scripted history or `facts`."""
-    expected = f"at least {check.threshold:g} of the facts in {SCOPE_NAMES[check.scope]} grounded"
+    share_wanted = "all" if check.threshold == 1 else f"at least {check.threshold * 100:g} %"
+    expected = f"{share_wanted} of the facts in {SCOPE_NAMES[check.scope]} grounded"
     messages = conversation.messages(check.scope)
     if not messages:
         return no_agent_message(expected)

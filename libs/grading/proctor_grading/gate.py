@@ -14,9 +14,11 @@ from .rows import ResultRow
 from .statistics import wilson
 from .summary import summarise
 
-__all__ = ["EXIT_CODES", "gate"]
+__all__ = ["EVERY_CASE", "EXIT_CODES", "gate"]
 
 EXIT_CODES = {GateOutcome.PASSED: 0, GateOutcome.FAILED: 1, GateOutcome.UNDECIDED: 2}
+EVERY_CASE = GateSettings(min_pass_rate=1)
+"""What holds where no gate is stated."""
 _NAMED = 10
 
 
@@ -84,7 +86,7 @@ def _pass_rate(numbers: RunSummary, settings: GateSettings) -> Iterable[_Finding
             f"pass rate {passed}/{graded} = {passed / graded:.1%}",
         )
     if not holds:
-        yield _failed("pass_rate_low", f"{what} is below {settings.min_pass_rate:.4g}")
+        yield _failed("pass_rate_low", f"{what} is below {settings.min_pass_rate * 100:.4g}%")
 
 
 def _latency(numbers: RunSummary, settings: GateSettings) -> Iterable[_Finding]:
@@ -115,7 +117,7 @@ def _errors(numbers: RunSummary, settings: GateSettings) -> Iterable[_Finding]:
     share = Fraction(numbers.error, finished) if finished else Fraction(0)
     shown = f"{numbers.error} of {finished} results ended in error"
     if share > Fraction(str(settings.max_error_rate)):
-        yield _undecided("errors_high", f"{shown}, more than {settings.max_error_rate:.4g}")
+        yield _undecided("errors_high", f"{shown}, more than {settings.max_error_rate * 100:.4g}%")
 
 
 def _finished(numbers: RunSummary, status: RunStatus) -> Iterable[_Finding]:

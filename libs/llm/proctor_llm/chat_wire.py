@@ -67,14 +67,16 @@ class ChatReply:
 
 
 def read_usage(reply: Json) -> Usage | None:
-    """Read the token counts; the prompt's include the cached ones, ours do not."""
+    """Read the token counts, None unless both can be; the prompt's include the cached ones, ours do not."""
     found = reply.get("usage") if isinstance(reply, dict) else None
     if not isinstance(found, dict):
         return None
+    prompt, completion = count(found.get("prompt_tokens")), count(found.get("completion_tokens", 0))
+    if prompt is None or completion is None:
+        return None
     details = found.get("prompt_tokens_details")
-    cached = _count(details, "cached_tokens")
-    prompt = _count(found, "prompt_tokens")
-    return Usage(max(0, prompt - cached), min(cached, prompt), 0, _count(found, "completion_tokens"))
+    cached = min(prompt, _count(details, "cached_tokens"))
+    return Usage(prompt - cached, cached, 0, completion)
 
 
 def read_reply(reply: Json, aliases: Aliases) -> ChatReply:

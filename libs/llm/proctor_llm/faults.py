@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import socket
 from collections.abc import Mapping
 from datetime import datetime
 from http import HTTPStatus
@@ -13,7 +15,7 @@ from .errors import LlmError, LlmErrorCode
 from .replies import clean_text
 from .retry import parse_retry_after
 
-__all__ = ["BUSY_TYPES", "connection_fault", "provider_fault", "too_large"]
+__all__ = ["BUSY_TYPES", "connection_fault", "plain_words", "provider_fault", "too_large"]
 
 BUSY_TYPES: Mapping[str, LlmErrorCode] = {
     "overloaded_error": LlmErrorCode.OVERLOADED,
@@ -24,6 +26,9 @@ BUSY_TYPES: Mapping[str, LlmErrorCode] = {
     "timeout_error": LlmErrorCode.PROVIDER_UNAVAILABLE,
 }
 """Error types that pass by themselves, whatever the HTTP status says."""
+
+_VAGUE_TYPES = frozenset({"api_error", "server_error", "timeout_error"})
+"""Types that say no more than that something failed; a status of 4xx says more."""
 
 _FINAL_TYPES: Mapping[str, LlmErrorCode] = {
     "authentication_error": LlmErrorCode.AUTH,
@@ -39,12 +44,14 @@ def provider_fault(
 ) -> LlmError:
     """Classify an error of a model's API by its type first, then by its status (200 inside a stream)."""
     kind, said = _error_of(body)
-    code = _FINAL_TYPES.get(kind) or BUSY_TYPES.get(kind) or _by_status(status)
+    refused = HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    busy = None if refused and kind in _VAGUE_TYPES else BUSY_TYPES.get(kind)
+    code = _FINAL_TYPES.get(kind) or busy or _by_status(status)
     if kind == "invalid_request_error" and status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         code = LlmErrorCode.AUTH
     named = (
         f"{provider} answered {status}"
-        if status >= HTTPStatus.BAD_REQUEST
+        if status >= HTTPStatus.MULTIPLE_CHOICES
         else f"{provider} broke off its reply"
     )
     if kind:
@@ -52,6 +59,8 @@ def provider_fault(
     message = f"{named}: {said}" if said else named
     if code is LlmErrorCode.AUTH and kind != "insufficient_quota":
         message += f"; check {key_name}"
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+        message += "; redirects are not followed, so set its base URL to where it leads"
     final = code in {LlmErrorCode.AUTH, LlmErrorCode.BAD_REQUEST}
     return LlmError(
         code,
@@ -64,10 +73,30 @@ def provider_fault(
 
 def connection_fault(peer: str, error: BaseException, *, blame: Blame) -> LlmError:
     """Name a connection that could not be made or broke; it may well work the next time."""
-    detail = clean_text(str(error)) or type(error).__name__
     return LlmError(
-        LlmErrorCode.PROVIDER_UNAVAILABLE, f"cannot reach {peer}: {detail}", blame=blame, retryable=True
+        LlmErrorCode.PROVIDER_UNAVAILABLE,
+        f"cannot reach {peer}: {plain_words(error)}",
+        blame=blame,
+        retryable=True,
     )
+
+
+def plain_words(error: BaseException) -> str:
+    """Say why a connection could not be made, in words where the system has only a number."""
+    cause = getattr(error, "os_error", error)
+    host, port = getattr(error, "host", None), getattr(error, "port", None)
+    place = f"{host}:{port}" if host and port else "that address"
+    if isinstance(cause, socket.gaierror):
+        return f"the name {host or 'in its address'} is not known here (check the spelling, or the network)"
+    match getattr(cause, "errno", None):
+        case errno.ECONNREFUSED:
+            return f"nothing listens at {place} (connection refused); is it running?"
+        case errno.EHOSTUNREACH | errno.ENETUNREACH:
+            return f"no way leads to {place} from here (no route)"
+        case errno.ECONNRESET | errno.EPIPE:
+            return f"{place} closed the connection before it had answered"
+        case _:
+            return clean_text(str(error)) or type(error).__name__
 
 
 def too_large(peer: str, limit: int, *, blame: Blame) -> LlmError:
@@ -87,7 +116,9 @@ def _by_status(status: int) -> LlmErrorCode:
             return LlmErrorCode.OVERLOADED
         case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
             return LlmErrorCode.AUTH
-        case _ if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        case HTTPStatus.REQUEST_TIMEOUT:
+            return LlmErrorCode.PROVIDER_UNAVAILABLE
+        case _ if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
             return LlmErrorCode.BAD_REQUEST
         case _:
             return LlmErrorCode.PROVIDER_UNAVAILABLE

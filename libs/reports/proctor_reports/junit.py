@@ -8,7 +8,7 @@ from typing import assert_never
 from proctor_contracts.enums import ResultStatus
 from proctor_contracts.schemas.runs import ResultView, RunDocument
 
-from .reading import Finding, broken_checks, finding, label, score_text
+from .reading import NO_GATE, Finding, broken_checks, finding, label, score_text
 from .text import storable
 from .tools import conversation, ledger, runner_text
 
@@ -49,7 +49,8 @@ def _suite(document: RunDocument, category: str, results: Sequence[ResultView]) 
     stamp = started.replace(tzinfo=None).isoformat(timespec="seconds")
     yield f"  <testsuite{_attributes(name=category, **_counts(results), timestamp=stamp)}>"
     yield "    <properties>"
-    gate = run.gate_decision.outcome.value if run.gate_decision else "none"
+    gate = run.gate_decision.outcome.value if run.gate_decision else "undecided"
+    gate += "" if run.gate else f" ({NO_GATE})"
     facts = [("run", str(run.id)), ("provider", run.provider.value), ("gate", gate)]
     if (runner := runner_text(document)) is not None:
         facts.append(("runner", runner))

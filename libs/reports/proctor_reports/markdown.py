@@ -16,6 +16,7 @@ from proctor_contracts.schemas.runs import ResultView, RunDocument
 from proctor_contracts.summary import GroupSummary, RunSummary
 
 from .reading import (
+    NO_GATE,
     broken_checks,
     by_status,
     finding,
@@ -93,7 +94,8 @@ class _Comment:
         run = self.document.run
         decision = run.gate_decision
         headline = _HEADLINES[decision.outcome] if decision else run.status.value
-        yield f"### Proctor: {code(run.integration_name, 128)}: {headline}"
+        unstated = f" ({NO_GATE})" if decision and run.gate is None else ""
+        yield f"### Proctor: {code(run.integration_name, 128)}: {headline}{unstated}"
         yield ""
         for reason in decision.reasons if decision else ():
             yield f"- {code(reason.message)}"

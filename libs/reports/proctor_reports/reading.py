@@ -11,6 +11,7 @@ from proctor_contracts.schemas.runs import ResultView, RunDocument
 from proctor_contracts.transcript import TranscriptEntry
 
 __all__ = [
+    "NO_GATE",
     "Finding",
     "broken_checks",
     "by_status",
@@ -24,6 +25,9 @@ __all__ = [
     "score_text",
     "seconds",
 ]
+
+NO_GATE = "no gate stated: every case must pass"
+"""What every report says beside a decision by the rule that holds where no gate is stated."""
 
 
 @dataclass(frozen=True, slots=True)

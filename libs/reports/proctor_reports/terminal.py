@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from proctor_contracts.enums import ResultStatus
 from proctor_contracts.gate import GateOutcome
@@ -11,6 +11,7 @@ from proctor_contracts.summary import GroupSummary, RunSummary
 
 from .paint import Paint
 from .reading import (
+    NO_GATE,
     Finding,
     broken_checks,
     by_status,
@@ -37,6 +38,7 @@ _GATE_WORDS = {
     GateOutcome.FAILED: ("gate failed", "red"),
     GateOutcome.UNDECIDED: ("gate could not decide", "yellow"),
 }
+_ALIKE = 3
 _MANY_IMPERFECT = 10
 _MANY_IMPERFECT_CHECKS = 2
 
@@ -57,9 +59,14 @@ class _Report:
         for result in by_status(self.document, ResultStatus.FAILED):
             yield from self.failed(result)
             yield ""
-        for result in by_status(self.document, ResultStatus.ERROR):
-            yield from self.errored(result)
-            yield ""
+        for alike in _alike(by_status(self.document, ResultStatus.ERROR)):
+            if len(alike) >= _ALIKE:
+                yield from self.errored_alike(alike)
+                yield ""
+                continue
+            for result in alike:
+                yield from self.errored(result)
+                yield ""
         flaky = [result for result in self.document.results if result.flaky]
         if flaky:
             yield from self.flaky(flaky)
@@ -128,6 +135,22 @@ class _Report:
         for check in broken_checks(result.assertion_results)[:_MANY_FINDINGS]:
             yield from self.explain(finding(check, result.transcript))
         yield from self.written(result)
+
+    def errored_alike(self, results: Sequence[ResultView]) -> Iterator[str]:
+        error = results[0].error
+        if error is None:
+            return
+        many = self.paint.bold(f"{len(results)} results")
+        said = self.paint.dim(f"(error: {one_line(error.code, 64)}, blame: {error.blame.value})")
+        yield f"{self.paint('!', 'yellow')} {many} {said}"
+        for line in wrap(one_line(error.message, 600), self.width - 4):
+            yield f"    {line}"
+        for result in results[:_MANY_FINDINGS]:
+            flags = " CRITICAL" if result.critical else ""
+            name = clip(one_line(label(result, trials=self.trials)), self.width - 6 - len(flags))
+            yield f"    - {name}{self.paint(flags, 'red')}"
+        if len(results) > _MANY_FINDINGS:
+            yield f"    … and {len(results) - _MANY_FINDINGS} more"
 
     def flaky(self, results: list[ResultView]) -> Iterator[str]:
         yield self.paint.bold("Flaky: the same case passed and failed")
@@ -230,11 +253,21 @@ class _Report:
             return
         words, color = _GATE_WORDS[decision.outcome]
         yield ""
-        yield self.paint(words, color) + (":" if decision.reasons else "")
+        unstated = f" ({NO_GATE})" if self.document.run.gate is None else ""
+        yield self.paint(words, color) + unstated + (":" if decision.reasons else "")
         for reason in decision.reasons:
             lines = wrap(one_line(reason.message, 600), self.width - 4)
             for number, line in enumerate(lines):
                 yield ("  - " if number == 0 else "    ") + line
+
+
+def _alike(results: Sequence[ResultView]) -> Iterable[list[ResultView]]:
+    """Put results with one and the same error together, in the order of the first of each."""
+    groups: dict[object, list[ResultView]] = {}
+    for result in results:
+        apart = result.error is None or broken_checks(result.assertion_results)
+        groups.setdefault(result.id if apart else result.error, []).append(result)
+    return groups.values()
 
 
 def _tries(result: ResultView) -> str:

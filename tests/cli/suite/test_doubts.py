@@ -55,7 +55,7 @@ def test_a_critical_name_that_no_case_has_is_pointed_out(tmp_path: Path) -> None
     ],
 )
 def test_a_bot_that_is_never_told_the_message_is_pointed_out(
-    tmp_path: Path, endpoint: str, told: bool,  # noqa: FBT001 - a case of the table
+    tmp_path: Path, endpoint: str, *, told: bool
 ) -> None:
     found = warned(tmp_path, f"integration:\n  name: b\n  endpoint: {endpoint}\n" + CASES)
     assert (found == []) is told
@@ -118,3 +118,9 @@ cases:
 
 def test_one_problem_is_one_problem(tmp_path: Path) -> None:
     assert validated(tmp_path, BOT + CASES.replace("right", '""'))[1].endswith("1 problem, 0 warnings\n")
+
+
+def test_a_language_that_is_no_code_is_said_in_words(tmp_path: Path) -> None:
+    wrong = CASES.replace("{kind: contains, value: right}", "{kind: lang, expected: english}")
+    _, said = validated(tmp_path, BOT + wrong)
+    assert "is a language's two-letter code, such as en or uk; got 'english'" in said

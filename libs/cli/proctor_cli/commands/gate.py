@@ -12,6 +12,8 @@ from proctor_cli.playing import document_with_history
 from proctor_cli.suite.doubts import unknown_critical
 from proctor_cli.suite.problems import suggestion
 from proctor_contracts.gate import GateSettings
+from proctor_grading.gate import EVERY_CASE
+from proctor_reports.reading import NO_GATE
 
 __all__ = ["command"]
 
@@ -57,14 +59,15 @@ def command(
     }
     asked = {name: value for name, value in given.items() if value is not None}
     if asked:
-        base = settings or document.run.gate or GateSettings(min_pass_rate=1)
+        base = settings or document.run.gate or EVERY_CASE
         settings = base.model_copy(update=asked)
     known = {one.category for one in document.results} | {tag for one in document.results for tag in one.tags}
-    for name in unknown_critical((settings or document.run.gate or GateSettings()).critical, known):
+    for name in unknown_critical((settings or document.run.gate or EVERY_CASE).critical, known):
         said = f"warning: no case of this run has the tag or category {name!r}"
         context.screen.complain(f"{said}; {suggestion(name, known)}")
     decision = decided(document, settings)
-    context.screen.show(f"gate {decision.outcome.value}")
+    stated = settings or document.run.gate
+    context.screen.show(f"gate {decision.outcome.value}" + ("" if stated else f" ({NO_GATE})"))
     for reason in decision.reasons:
         context.screen.show(f"  - {reason.message}")
     return decision.exit_code

@@ -11,7 +11,7 @@ from proctor_cli.context import Context, pass_context
 from proctor_cli.exits import ExitCode
 from proctor_contracts.enums import RunStatus
 from proctor_contracts.schemas.runs import RunView
-from proctor_reports.reading import money, percent
+from proctor_reports.reading import NO_GATE, money, percent
 from proctor_reports.text import one_line, pad
 
 __all__ = ["command"]
@@ -47,4 +47,6 @@ def _line(run: RunView) -> str:
     when = run.created_at.strftime("%Y-%m-%d %H:%M")
     name = pad(one_line(run.integration_name, 24), 24)
     cost = money(run.summary.cost_cents) if run.summary else "-"
-    return f"{run.id}  {when}  {name}  {run.status.value:9}  {rate:>7}  gate {gate:9}  {cost:>8}  {counts}"
+    unstated = f" ({NO_GATE})" if run.gate is None and run.gate_decision else ""
+    line = f"{run.id}  {when}  {name}  {run.status.value:9}  {rate:>7}  gate {gate:9}  {cost:>8}  {counts}"
+    return line + unstated

@@ -41,6 +41,8 @@ def _translated() -> Iterator[None]:
 class EmbeddedPlatform:
     """A platform in this process."""
 
+    outlives = False
+
     def __init__(self, api: LocalApi) -> None:
         self._api = api
 

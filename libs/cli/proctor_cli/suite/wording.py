@@ -110,9 +110,18 @@ def _wording(detail: ErrorDetails, models: list[Any]) -> str:  # noqa: PLR0911 -
             return f"{_short(given)} is not one of {context.get('expected')}"
         case "value_error":
             return str(context.get("error") or detail["msg"])
+        case "string_pattern_mismatch" if words := _PATTERNS.get(str(context.get("pattern"))):
+            return f"is {words}; got {_short(given)}"
         case _:
             message = detail["msg"].removeprefix("Input ")
             return f"{message}; got {_short(given)}"
+
+
+_PATTERNS = {
+    "^[a-z]{2}$": "a language's two-letter code, such as en or uk",
+    "^[a-z0-9_-]{1,32}$": "a short name of a-z, 0-9, _ and -",
+    "^[A-Za-z_][A-Za-z0-9_]{0,127}$": "the name of a secret: letters, digits and _, no digit first",
+}
 
 
 def _kinds(given: str, known: set[str]) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 from proctor_contracts.enums import RunMode, RunStatus, Trigger
 from proctor_contracts.messages import RunCompleted
 from proctor_contracts.summary import RunSummary
-from proctor_grading.gate import gate
+from proctor_grading.gate import EVERY_CASE, gate
 from proctor_grading.summary import summarise
 from proctor_store.repositories import pipeline, tally
 from proctor_store.session import Unit
@@ -34,8 +34,7 @@ async def complete(unit: Unit, run: RunWork, *, now: datetime, status: RunStatus
         rows, duration_ms=None if started is None else int((now - started).total_seconds() * 1000)
     )
     ended = status or final_status(summary)
-    settings = run.settings.gate
-    decision = None if settings is None else gate(rows, settings, ended, summary=summary)
+    decision = gate(rows, run.settings.gate or EVERY_CASE, ended, summary=summary)
     run.event("run.completed", {"status": ended.value, **_headline(summary)})
     changed = await pipeline.finish_run(
         unit,
@@ -44,7 +43,7 @@ async def complete(unit: Unit, run: RunWork, *, now: datetime, status: RunStatus
             "status": ended.value,
             "completed_at": now,
             "summary": summary.model_dump(mode="json", by_alias=True),
-            "gate_decision": None if decision is None else decision.model_dump(mode="json", by_alias=True),
+            "gate_decision": decision.model_dump(mode="json", by_alias=True),
             "event_seq": run.row.event_seq + run.add["event_seq"],
             "in_flight": 0,
             "judging": 0,
