@@ -152,6 +152,19 @@ def test_a_service_without_its_libraries_names_the_extra(tmp_path: Path, service
     assert f"pip install '.[{service}]'" in ended.stderr
 
 
+def test_a_database_whose_library_is_missing_names_the_extra(tmp_path: Path) -> None:
+    script = (
+        "import sys; sys.modules['asyncpg'] = None;"
+        "from proctor_cli.main import run; sys.exit(run(['accounts', 'list']))"
+    )
+    env = CLEAN | {"PROCTOR_DATABASE_URL": "postgresql://a:b@127.0.0.1:1/x"}
+    args = [sys.executable, "-c", script]
+    ended = subprocess.run(args, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert ended.returncode == 3, ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert "pip install '.[postgres]'" in ended.stderr
+
+
 def test_a_taken_port_is_wrong_usage(started: Path) -> None:
     with up(started) as (url, _key, _process):
         other = proctor(started, "up", "--state", "other", "--port", url.rpartition(":")[2])

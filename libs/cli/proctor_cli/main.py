@@ -118,6 +118,10 @@ def run(args: Sequence[str], *, obj: Any = None) -> int:
         return _explained(error, errors)
 
 
+_EXTRAS = {"asyncpg": "postgres", "alembic": "postgres", "fastapi": "web", "uvicorn": "web"}
+"""Which extra brings a package that commands may find missing in the middle of their work."""
+
+
 def _explained(error: Exception, errors: TextIO) -> int:
     from .client import PlatformRefused, PlatformUnavailable  # noqa: PLC0415 - only when something went wrong
     from .exits import refusal_code  # noqa: PLC0415 - as above
@@ -136,6 +140,11 @@ def _explained(error: Exception, errors: TextIO) -> int:
         case PlatformUnavailable():
             click.echo(visible(f"proctor: {error}"), file=errors)
             return ExitCode.UNDECIDED
+        case ModuleNotFoundError() if extra := _EXTRAS.get((error.name or "").partition(".")[0]):
+            from .exits import missing_package  # noqa: PLC0415 - as above
+
+            click.echo(f"proctor: {missing_package('this', error, extra=extra)}", file=errors)
+            return ExitCode.USAGE
         case _:
             import traceback  # noqa: PLC0415 - for a crash alone
 
