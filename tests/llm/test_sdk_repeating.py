@@ -37,7 +37,7 @@ async def test_a_repeated_request_is_the_same_on_the_wire(bench: Bench, provider
         (401, "authentication_error", LlmErrorCode.AUTH),
         (400, "invalid_request_error", LlmErrorCode.BAD_REQUEST),
         (429, "insufficient_quota", LlmErrorCode.AUTH),
-        (302, "moved", LlmErrorCode.PROVIDER_UNAVAILABLE),
+        (302, "moved", LlmErrorCode.BAD_REQUEST),
     ],
 )
 async def test_an_error_is_named_as_on_the_first_call(

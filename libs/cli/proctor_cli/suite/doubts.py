@@ -46,7 +46,10 @@ def missing_values(header: SuiteHeader, env: Mapping[str, str]) -> Iterator[tupl
         for name, value in bot.endpoint.headers.items():
             if isinstance(value, SecretRef) and secrets.find(value.secret) is None:
                 yield ("integration", "endpoint", "headers", name), secrets.how_to_set(value.secret)
-    asked = [(("integration", "provider"), provider)]
+    asked: list[tuple[Path, Provider]] = []
+    # A compatible endpoint of one's own (Ollama, vLLM) often asks for no key.
+    if provider is not Provider.OPENAI or bot.endpoint is None:
+        asked.append((("integration", "provider"), provider))
     if header.judge is not None:
         asked.append((("judge", "provider"), header.judge.provider))
     for place, model in asked:
