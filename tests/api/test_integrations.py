@@ -208,6 +208,41 @@ async def test_a_parameters_schema_that_is_none_is_refused_where_it_is_wrong(api
     assert problem["errors"][0]["path"] == "parametersSchema.properties.id.type"
 
 
+async def test_arguments_are_an_object(api: Api) -> None:
+    path = f"/integrations/{await api.integration()}/handlers"
+    for schema in ({"type": "array"}, {"type": ["object", "null"]}):
+        problem = await api.problem("POST", path, {"name": "t", "parametersSchema": schema})
+        assert problem["errors"][0]["path"] == "parametersSchema.type"
+    await api.data("POST", path, {"name": "t", "parametersSchema": {"properties": {}}}, status=201)
+
+
+BAD_URLS = [
+    "http://hooks.example@127.0.0.1/", "http://127.0.0.1:80@hooks.example/", "http://hooks.example\\@127.0.0.1/",
+    "http://exa\tmple.com/", "ftp://hooks.example/", "file:///etc/hostname", "//hooks.example/", "http:///x",
+    "https://hooks.example:0/", "https://hooks.example:99999/", "http://[::1/", "localhost:3010/find", "a b",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", BAD_URLS)
+async def test_an_address_that_could_not_be_called_or_reads_two_ways_is_refused(api: Api, url: str) -> None:
+    path = f"/integrations/{await api.integration()}/handlers"
+    problem = await api.problem("POST", path, {"name": "t", "url": url})
+    assert problem["errors"][0]["path"] == "url"
+    made = await api.data("POST", path, {"name": "t"}, status=201)
+    await api.problem("PATCH", f"{path}/{made['id']}", {"url": url})
+
+
+GOOD_URLS = [
+    "", "orders/find", "/orders/find?x=1", "orders/a:b", "https://приклад.укр/a", "http://[::1]:3010/", "HTTPS://h",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", GOOD_URLS)
+async def test_addresses_are_absolute_relative_or_empty(api: Api, url: str) -> None:
+    path = f"/integrations/{await api.integration()}/handlers"
+    assert (await api.data("POST", path, {"name": "t", "url": f" {url} "}, status=201))["url"] == url
+
+
 async def test_replacing_handlers_keeps_those_that_are_the_same(api: Api) -> None:
     bot = UUID(await api.integration())
     replace = api.services.handlers.replace

@@ -195,3 +195,28 @@ async def test_a_secret_of_a_handler_is_in_no_byte_of_database_logs_events_and_e
     assert "SHOP_TOKEN" in held["table handlers"]
     assert "Токен" in held["table result_phases"]
     assert [place for place, text in held.items() if CANARY in text] == []
+
+
+async def test_every_attempt_of_a_retried_case_meets_the_same_weather_and_keeps_its_ledger(
+    platform: Platform,
+) -> None:
+    fleet, rest = platform.fleet, platform.one
+    fleet.bot.answer = careful
+    async with WebhookServer() as hooks:
+        agent = await bot(rest, "retried", fleet.bot.openai_url, hooks)
+        await rest.cases(agent, [case(1, {"kind": "state", "noOtherWrites": True})])
+        run = await rest.run(agent, runner="gateway", weather=["timeout@?"], retriesOnFailure=1)
+        await rest.ended(run)
+    [result] = (await rest.get(f"/testing/runs/{run}/results?includeAttempts=true"))["results"]
+    assert (result["status"], result["attemptCount"], result["weather"]) == ("failed", 2, "timeout@?")
+    first, second = result["attempts"]
+    assert len(first["effects"]) == 2
+    assert first["effects"] == second["effects"] == result["effects"]
+    faults = [
+        [call["error"] for entry in attempt["transcript"] for call in entry["toolCalls"]]
+        for attempt in (first, second)
+    ]
+    assert faults[0] == faults[1]
+    assert sum(error is not None for error in faults[0]) == 1
+    told = [event async for event in rest.events(run) if event.event == "case.retried"]
+    assert [(event.data["weather"], event.data["effects"]) for event in told] == [("timeout@?", 2)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from pydantic import AfterValidator, Field
@@ -28,6 +30,36 @@ __all__ = [
 
 IntegrationName = Annotated[SafeText, AfterValidator(str.strip), Field(min_length=1, max_length=128)]
 Prompt = Annotated[SafeText, Field(max_length=262_144)]
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_UNSENDABLE = re.compile(r"[\x00-\x20\x7f\\]")
+
+
+def _callable_url(url: str) -> str:
+    """Give a handler's URL back: absolute, a path under the core's address, or nothing.
+
+    Raises:
+        ValueError: for what could not be called, or means different places to different readers.
+    """
+    url = url.strip()
+    if _UNSENDABLE.search(url):
+        raise ValueError("holds a space, a backslash or a control character; percent-encode it")
+    if url.startswith("//") or (_SCHEME.match(url) and not url.lower().startswith(("http://", "https://"))):
+        raise ValueError("is neither an absolute http:// or https:// URL nor a path such as orders/find")
+    if not _SCHEME.match(url):
+        return url
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise ValueError(f"cannot be read: {error}") from error
+    if not parts.hostname or port == 0:
+        raise ValueError("names no host and port that could be called")
+    if "@" in parts.netloc:
+        raise ValueError("holds a user or password; send credentials in a header, as {secret: NAME}")
+    return url
+
+
+HandlerUrl = Annotated[SafeText, AfterValidator(_callable_url), Field(max_length=2_048)]
 HandlerHeaders = Annotated[dict[str, SafeText | SecretRef], AfterValidator(checked_headers)]
 Model = Annotated[SafeText, Field(min_length=1, max_length=256)]
 
@@ -76,7 +108,7 @@ class HandlerCreate(Strict):
 
     name: Annotated[SafeText, Field(min_length=1, max_length=256)]
     description: Annotated[SafeText, Field(max_length=4_000)] | None = None
-    url: Annotated[SafeText, Field(max_length=2_048)] = ""
+    url: HandlerUrl = ""
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "POST"
     headers: HandlerHeaders = Field(default_factory=dict)
     body: Any = None
@@ -90,7 +122,7 @@ class HandlerPatch(Strict):
 
     name: Annotated[SafeText, Field(min_length=1, max_length=256)] | None = None
     description: Annotated[SafeText, Field(max_length=4_000)] | None = None
-    url: Annotated[SafeText, Field(max_length=2_048)] | None = None
+    url: HandlerUrl | None = None
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None
     headers: HandlerHeaders | None = None
     body: Any = None

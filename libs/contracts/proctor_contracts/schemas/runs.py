@@ -142,13 +142,14 @@ class RunView(Wire):
 
 
 class AttemptView(Wire):
-    """One graded attempt of a trial; every attempt's transcript is kept."""
+    """One graded attempt of a trial; every attempt's transcript and ledger is kept."""
 
     attempt: int
     status: ResultStatus
     score: int | None = None
     assertion_results: tuple[AssertionResult, ...] = ()
     transcript: tuple[TranscriptEntry, ...] = ()
+    effects: tuple[Effect, ...] = ()
     error: CaseError | None = None
     duration_ms: int | None = None
 

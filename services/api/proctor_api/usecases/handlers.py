@@ -198,6 +198,9 @@ def _check(record: HandlerRecord) -> None:
         where = ".".join(["parametersSchema", *(str(step) for step in error.absolute_path)])
         message = f"is not a JSON Schema: {error.message[:300]}"
         raise bad_request([FieldProblem(path=where, message=message)]) from error
+    if record.parameters_schema.get("type", "object") != "object":
+        message = "describes the arguments, which are an object: write type: object with properties"
+        raise bad_request([FieldProblem(path="parametersSchema.type", message=message)])
 
 
 def _check_size(records: Iterable[HandlerRecord]) -> None:

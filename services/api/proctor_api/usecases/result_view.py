@@ -50,7 +50,7 @@ def result_view(row: Mapping[Any, Any], phases: Phases, plan: Plan, *, include_a
         assertion_results=assertions,
         transcript=_transcript(executed),
         outcomes=executed.get("outcomes", {}),
-        effects=tuple(Effect.model_validate(effect) for effect in executed.get("effects", ())),
+        effects=_effects(executed),
         weather=row["weather"],
         duration=row["duration_ms"],
         duration_ms=row["duration_ms"],
@@ -84,6 +84,7 @@ def _attempts(row: Mapping[Any, Any], phases: Phases, plan: Plan) -> tuple[Attem
                 score=score,
                 assertion_results=_assertions(phases[number], plan, over=over),
                 transcript=_transcript(executed),
+                effects=_effects(executed),
                 error=_error(executed.get("error")),
                 duration_ms=executed.get("durationMs"),
             )
@@ -108,6 +109,10 @@ def _assertions(
 
 def _transcript(executed: Mapping[str, Any]) -> tuple[TranscriptEntry, ...]:
     return tuple(TranscriptEntry.model_validate(entry) for entry in executed.get("transcript", ()))
+
+
+def _effects(executed: Mapping[str, Any]) -> tuple[Effect, ...]:
+    return tuple(Effect.model_validate(effect) for effect in executed.get("effects", ()))
 
 
 def _error(error: Mapping[str, Any] | None) -> CaseError | None:
