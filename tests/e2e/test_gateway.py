@@ -146,7 +146,7 @@ async def test_a_secret_of_a_handler_is_in_no_byte_of_database_logs_events_and_e
     platform: Platform,
 ) -> None:
     fleet, rest = platform.fleet, platform.one
-    await fleet.serve("runner", PROCTOR_POOL="high", PROCTOR_SECRET_SHOP_TOKEN=CANARY)
+    runner = await fleet.serve("runner", PROCTOR_POOL="high", PROCTOR_SECRET_SHOP_TOKEN=CANARY)
 
     def tell(call: Call) -> Any:
         """A handler that cannot keep it to itself, in an answer as in an error."""
@@ -180,6 +180,8 @@ async def test_a_secret_of_a_handler_is_in_no_byte_of_database_logs_events_and_e
         assert {call.headers["Authorization"] for call in hooks.calls} == {CANARY}
         assert len(hooks.calls) == 9
         assert any(CANARY in json.dumps(seen.body) for seen in fleet.bot.requests)
+    # Others rely on a pool that nobody serves.
+    assert await runner.end() == 0
 
     held: dict[str, str] = {}
     for (table,) in await fleet.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"):
