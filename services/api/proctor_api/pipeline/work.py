@@ -19,7 +19,7 @@ from proctor_store.repositories.pipeline import ResultRow, RunRow
 from .steps import AttemptOutcome, Plan
 from .trials import seed_of, weather_of
 
-__all__ = ["ResultWork", "RunWork", "case_requested", "moment"]
+__all__ = ["ResultWork", "RunWork", "case_requested"]
 
 
 @dataclass(slots=True)
@@ -194,8 +194,3 @@ def case_requested(
         weather=weather_of(settings, trial),
         seed=seed_of(settings, case, trial),
     )
-
-
-def moment(value: datetime) -> str:
-    """Write a time as events carry it."""
-    return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
