@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from proctor_contracts.stability import Stability
+from proctor_contracts.verdicts import Stability
 
 __all__ = [
     "QUARANTINE",
