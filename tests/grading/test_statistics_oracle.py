@@ -1,4 +1,4 @@
-"""Every formula beside scipy's and statsmodels', where these are there (`pip install -e '.[stats-check]'`)."""
+"""Every formula beside scipy's and statsmodels', where these are (`pip install -e '.[stats-check]'`)."""
 
 from __future__ import annotations
 
