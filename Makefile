@@ -34,7 +34,7 @@ fmt: $(VENV)/.dev ## Format the code and fix what can be fixed by itself
 	$(BIN)/ruff format $(PATHS)
 	$(BIN)/ruff check --fix $(PATHS)
 
-bench: $(VENV)/.dev ## Measure speed and memory
+bench: $(VENV)/.dev ## Measure speed and memory, and simulate how often the statistics are wrong
 	@$(BIN)/python -m benchmarks
 
 up: $(VENV)/.dev ## Start all five services on real servers (Docker Compose, or local processes without Docker)

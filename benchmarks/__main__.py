@@ -1,7 +1,8 @@
-"""`python -m benchmarks [embedded|real]`: every figure beside the bare loop of the same run.
+"""`python -m benchmarks [embedded|real|statistics]`: every figure beside the bare loop of the same run.
 
 Whole processes are timed, start-up included; each line is the median of `--rounds` paired runs after a
-warm-up. The machine's speed drifts, so the ratio is what to read. Bars and aims are printed, never enforced.
+warm-up. The machine's speed drifts, so the ratio is what to read. `statistics` simulates agents
+with known pass rates instead. Bars and aims are printed, never enforced.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.measure import Figure, medians, run, stub
+from benchmarks.simulations import simulations
 from benchmarks.work import write_suite
 
 PROCTOR = shutil.which(
@@ -117,13 +119,15 @@ def embedded(*, rounds: int, only: str | None) -> None:
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=["all", "embedded", "real"], default="all")
+    parser.add_argument("what", nargs="?", choices=["all", "embedded", "real", "statistics"], default="all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", help="only the lines whose name holds this text")
     parser.add_argument("--cases", type=int, default=10_000, help="cases of the real mode")
     chosen = parser.parse_args()
     if chosen.what in {"all", "embedded"}:
         embedded(rounds=chosen.rounds, only=chosen.only)
+    if chosen.what in {"all", "statistics"}:
+        simulations()
     if chosen.what in {"all", "real"}:
         from benchmarks.real import real  # noqa: PLC0415 - needs the server extras
 
