@@ -8,6 +8,7 @@ import pytest
 from proctor_contracts.enums import Priority
 from proctor_contracts.summary import RunSummary
 from proctor_contracts.transcript import Usage
+from proctor_grading.rows import ResultRow
 from proctor_grading.summary import summarise
 from tests.grading.rows import row, rows
 
@@ -59,10 +60,52 @@ def test_the_interval_of_single_trials_is_wilsons() -> None:
     )
 
 
+def trials(number: int, said: str) -> list[ResultRow]:
+    return [
+        row(number, "passed" if one == "1" else "failed", trial=trial) for trial, one in enumerate(said, 1)
+    ]
+
+
+def test_several_trials_say_how_often_any_and_all_of_them_pass() -> None:
+    summary = summarise([*trials(1, "11011"), *trials(2, "11111"), *trials(3, "10100"), *trials(4, "1")])
+    assert [(one.k, one.cases, one.excluded) for one in summary.repeats] == [(k, 3, 1) for k in range(2, 6)]
+    two = summary.repeats[0]
+    assert two.pass_any == pytest.approx((1 + 1 + 0.7) / 3)
+    assert two.pass_all == pytest.approx((0.6 + 1 + 0.1) / 3)
+
+
+def test_the_most_unstable_cases_come_first() -> None:
+    summary = summarise([*trials(1, "11011"), *trials(2, "11111"), *trials(3, "10100"), *trials(4, "1")])
+    assert [(case.label, case.passed, case.trials) for case in summary.unstable] == [
+        ("RM-3", 2, 5),
+        ("RM-1", 4, 5),
+    ]
+    assert [case.instability for case in summary.unstable] == pytest.approx([0.6, 0.4])
+    assert summary.instability == pytest.approx((0.4 + 0 + 0.6) / 3)
+
+
+def test_retries_are_no_trials() -> None:
+    summary = summarise([row(1, "passed", first_status="failed", flaky=True), row(2, "passed")])
+    assert (summary.repeats, summary.instability, summary.unstable) == ((), None, ())
+    assert summary.flaky_rate == 0.5
+
+
+def test_an_error_is_no_trial() -> None:
+    summary = summarise([*trials(1, "10"), row(1, "error", trial=3)])
+    assert [one.k for one in summary.repeats] == [2]
+    assert summary.unstable[0].trials == 2
+
+
+def test_only_the_ten_worst_cases_are_named() -> None:
+    summary = summarise([one for number in range(12) for one in trials(number, "10")])
+    assert (len(summary.unstable), summary.instability) == (10, 1)
+
+
 def test_nothing_graded_is_null_everywhere() -> None:
     for empty in (summarise([]), summarise(rows(error=2)), summarise(rows(pending=1, running=1))):
         assert (empty.pass_rate, empty.pass_rate_after_retries, empty.pass_rate_ci95) == (None, None, None)
         assert (empty.avg_score, empty.latency_p95_ms) == (None, None)
+        assert (empty.flaky_rate, empty.instability, empty.repeats) == (None, None, ())
 
 
 def test_an_interval_score_counts_as_a_pass_but_in_no_average() -> None:

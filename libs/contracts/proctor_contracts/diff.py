@@ -9,7 +9,7 @@ from uuid import UUID
 from .base import Wire
 from .enums import ResultStatus
 
-__all__ = ["CaseChange", "CaseDiff", "PairedTest", "RunDiff"]
+__all__ = ["CaseChange", "CaseDiff", "CategoryDiff", "PairedTest", "RunDiff"]
 
 
 class CaseChange(StrEnum):
@@ -41,7 +41,11 @@ class CaseDiff(Wire):
 
 
 class PairedTest(Wire):
-    """The paired test over the cases graded in both runs; `method` says which one decided."""
+    """The paired test over the cases graded in both runs; `method` says which one decided.
+
+    Rates and differences are shares of first attempts, averaged over cases. `smallest_detectable` is the
+    smallest difference that so many pairs show with 80 % power; null when they cannot show any.
+    """
 
     method: Literal["mcnemar_mid_p", "permutation"]
     pairs: int
@@ -49,13 +53,30 @@ class PairedTest(Wire):
     worse: int
     p_value: float
     p_exact: float | None = None
+    rate_a: float | None = None
+    rate_b: float | None = None
     mean_difference: float | None = None
     ci95: tuple[float, float] | None = None
     smallest_detectable: float | None = None
 
 
+class CategoryDiff(Wire):
+    """The paired test of one category; `adjusted` is its p after Benjamini-Hochberg over the categories."""
+
+    category: str
+    pairs: int
+    better: int
+    worse: int
+    mean_difference: float
+    p_value: float
+    adjusted: float
+
+
 class RunDiff(Wire):
-    """Run B against run A; `test` is null when the runs are not comparable, and `reason` says why."""
+    """Run B against run A; `test` is null when the runs are not comparable, and `reason` says why.
+
+    `categories` holds those in which something changed, the strongest evidence first.
+    """
 
     run_a: UUID
     run_b: UUID
@@ -65,3 +86,4 @@ class RunDiff(Wire):
     comparable: bool
     reason: str | None = None
     test: PairedTest | None = None
+    categories: tuple[CategoryDiff, ...] = ()

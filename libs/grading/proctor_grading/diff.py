@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from uuid import UUID
 
-from proctor_contracts.diff import CaseChange, CaseDiff, PairedTest, RunDiff
+from proctor_contracts.diff import CaseChange, CaseDiff, RunDiff
 from proctor_contracts.enums import ResultStatus
 
-from .comparison import mcnemar, sign_flip
+from .paired import Pair, by_category, paired_test
 from .rows import ResultRow
-from .statistics import half_up, mean_interval, minimum_detectable
+from .statistics import half_up
 
 __all__ = ["MIN_COVERAGE", "diff"]
 
@@ -56,6 +55,7 @@ def diff(a: UUID, b: UUID, rows_a: Iterable[ResultRow], rows_b: Iterable[ResultR
     counts = Counter(case.change for case in cases)
     coverage, both = _coverage(pairs)
     reason = _incomparable(coverage, len(both))
+    tested = [_pair(*sides) for sides in both] if reason is None else []
     return RunDiff(
         run_a=a,
         run_b=b,
@@ -64,7 +64,8 @@ def diff(a: UUID, b: UUID, rows_a: Iterable[ResultRow], rows_b: Iterable[ResultR
         coverage=float(coverage),
         comparable=reason is None,
         reason=reason,
-        test=_test(both) if reason is None else None,
+        test=paired_test(tested) if tested else None,
+        categories=by_category(tested),
     )
 
 
@@ -186,29 +187,7 @@ def _incomparable(coverage: Fraction, both: int) -> str | None:
     return None
 
 
-def _test(both: Sequence[tuple[_Side, _Side]]) -> PairedTest:
-    """Test the pass rates: mid-p McNemar for one trial a case, else sign flips of per-case differences."""
-    deltas = [
-        Fraction(right.passed, right.graded) - Fraction(left.passed, left.graded) for left, right in both
-    ]
-    better, worse = sum(delta > 0 for delta in deltas), sum(delta < 0 for delta in deltas)
-    mean = mean_interval([float(delta) for delta in deltas])
-    spread = None if mean is None or mean.se is None else mean.se * math.sqrt(mean.n)
-    single = all(left.graded == right.graded == 1 for left, right in both)
-    if single:
-        paired = mcnemar(worse, better)
-        p_value, p_exact = paired.mid_p, paired.exact
-    else:
-        scale = math.lcm(*(delta.denominator for delta in deltas))
-        p_value = p_exact = sign_flip([int(delta * scale) for delta in deltas])
-    return PairedTest(
-        method="mcnemar_mid_p" if single else "permutation",
-        pairs=len(both),
-        better=better,
-        worse=worse,
-        p_value=p_value,
-        p_exact=p_exact,
-        mean_difference=float(sum(deltas) / len(deltas)),
-        ci95=mean.interval if mean else None,
-        smallest_detectable=None if spread is None else minimum_detectable(spread, len(both)),
+def _pair(left: _Side, right: _Side) -> Pair:
+    return Pair(
+        category=right.row.category, before=(left.passed, left.graded), after=(right.passed, right.graded)
     )

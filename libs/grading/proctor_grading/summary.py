@@ -8,15 +8,18 @@ from typing import Any
 from uuid import UUID
 
 from proctor_contracts.enums import ResultStatus
-from proctor_contracts.summary import GroupSummary, RunSummary
+from proctor_contracts.summary import GroupSummary, RepeatRates, RunSummary, UnstableCase
 from proctor_contracts.transcript import Usage
 
+from .repeats import instability, mean_pass_rates
 from .rows import ResultRow
 from .statistics import clustered, percentile, wilson
 
 __all__ = ["Tally", "summarise"]
 
 MICRO_USD_PER_CENT = 10_000
+MOST_REPEATS = 10
+MOST_UNSTABLE = 10
 
 
 def summarise(rows: Iterable[ResultRow], *, duration_ms: int | None = None) -> RunSummary:
@@ -35,6 +38,7 @@ class Tally:
         self._categories: dict[str, _Group] = {}
         self._priorities: dict[str, _Group] = {}
         self._cases: dict[UUID, list[int]] = {}
+        self._labels: dict[UUID, str] = {}
         self._weighted = self._weights = 0
         self._latencies: list[int] = []
         self._tokens = _Tokens()
@@ -60,6 +64,8 @@ class Tally:
         if row.first in _GRADED and row.status.final:
             trials[0] += row.first is ResultStatus.PASSED
             trials[1] += 1
+            if trials[1] > 1:
+                self._labels.setdefault(row.case_id, row.label)
         self._needs_review += row.needs_review
         self._tokens.add(row.usage)
         self._judge_tokens.add(row.judge_usage)
@@ -77,6 +83,7 @@ class Tally:
     def summary(self, *, duration_ms: int | None = None) -> RunSummary:
         """Return the numbers so far."""
         group = self._all
+        unstable = self._unstable()
         return RunSummary(
             **group.numbers() | {"avg_score": self._weighted / self._weights if self._weights else None},
             cases=len(self._cases),
@@ -84,6 +91,10 @@ class Tally:
             first_attempt_failed=group.first_graded - group.first_passed,
             pass_rate_after_retries=_share(group.passed, group.passed + group.failed),
             pass_rate_ci95=self._interval(),
+            flaky_rate=_share(group.flaky, group.passed + group.failed),
+            repeats=self._repeats(),
+            instability=_share(sum(case.instability for case in unstable), len(self._labels)),
+            unstable=tuple(unstable[:MOST_UNSTABLE]),
             by_category={name: self._categories[name].summary() for name in sorted(self._categories)},
             by_priority={name: self._priorities[name].summary() for name in sorted(self._priorities)},
             latency_p50_ms=percentile(self._latencies, 50),
@@ -107,6 +118,33 @@ class Tally:
             return wilson(sum(k for k, _ in graded), len(graded))
         rate = clustered(graded)
         return None if rate is None else rate.interval
+
+    def _repeats(self) -> tuple[RepeatRates, ...]:
+        """What 2 and more trials do; that of one trial is the pass rate."""
+        counts = [(k, n) for k, n in self._cases.values()]
+        most = min(MOST_REPEATS, max((n for _, n in counts), default=0))
+        found = (mean_pass_rates(counts, k) for k in range(2, most + 1))
+        return tuple(
+            RepeatRates(
+                k=one.k,
+                pass_any=one.any_of_k,
+                pass_all=one.all_of_k,
+                cases=one.cases,
+                excluded=one.excluded,
+            )
+            for one in found
+            if one is not None
+        )
+
+    def _unstable(self) -> list[UnstableCase]:
+        """The cases whose trials disagree, the worst first."""
+        found = [
+            UnstableCase(label=label, trials=n, passed=k, instability=d)
+            for case, label in self._labels.items()
+            for k, n in [self._cases[case]]
+            if (d := instability(n, k))
+        ]
+        return sorted(found, key=lambda case: (-case.instability, case.label))
 
 
 _GRADED = frozenset({ResultStatus.PASSED, ResultStatus.FAILED})
@@ -197,5 +235,5 @@ class _Group:
         return GroupSummary(**self.numbers())
 
 
-def _share(part: int, whole: int) -> float | None:
+def _share(part: float, whole: int) -> float | None:
     return part / whole if whole else None
