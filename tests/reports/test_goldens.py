@@ -58,7 +58,19 @@ DIFF = RunDiff(
     counts={"broken": 1, "fixed": 1, "only_in_a": 1, "still_passing": 0},
     coverage=0.9,
     comparable=True,
-    test=PairedTest(method="mcnemar_mid_p", pairs=20, better=1, worse=1, p_value=0.75),
+    test=PairedTest(
+        method="mcnemar_mid_p",
+        pairs=20,
+        better=1,
+        worse=1,
+        p_value=0.75,
+        p_exact=1,
+        rate_a=0.9,
+        rate_b=0.9,
+        mean_difference=0,
+        ci95=(-0.1519, 0.1519),
+        smallest_detectable=0.25,
+    ),
 )
 
 RENDERERS: dict[str, Callable[[RunDocument], str]] = {

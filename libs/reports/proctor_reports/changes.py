@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proctor_contracts.diff import CaseChange, CaseDiff, PairedTest, RunDiff
+from proctor_contracts.diff import CaseChange, CaseDiff, RunDiff
 from proctor_contracts.enums import ResultStatus
 
+from .evidence import category_texts, rates_text, verdict_text
 from .paint import Paint
 from .text import clip, one_line, wrap
 
@@ -40,7 +41,8 @@ def _lines(diff: RunDiff, *, width: int, paint: Paint) -> Iterator[str]:
     counts = (f"{number} {change.replace('_', ' ')}" for change, number in diff.counts.items() if number)
     yield f"{diff.run_a} (first) against {diff.run_b} (second)"
     yield ", ".join(counts) or "no cases at all"
-    yield from wrap(_verdict(diff), width)
+    for text in _verdict(diff):
+        yield from wrap(text, width)
 
 
 def _case(case: CaseDiff) -> str:
@@ -56,18 +58,13 @@ def _end(status: ResultStatus | None, score: int | None) -> str:
     return status.value if score is None else f"{status.value} {score}"
 
 
-def _verdict(diff: RunDiff) -> str:
+def _verdict(diff: RunDiff) -> Iterator[str]:
     if not diff.comparable or diff.test is None:
         why = one_line(diff.reason or "too few cases were graded in both")
         both = sum(case.status_a is not None and case.status_b is not None for case in diff.cases)
-        return f"not comparable: {why}; {both} of {len(diff.cases)} cases are in both runs"
-    return _test(diff.test)
-
-
-def _test(test: PairedTest) -> str:
-    name = {"mcnemar_mid_p": "McNemar mid-p", "permutation": "sign-flip permutation"}[test.method]
-    text = f"{test.better} better, {test.worse} worse of {test.pairs} pairs; {name} p = {test.p_value:.3f}"
-    text += ": more than noise" if test.p_value <= 0.05 else ": no evidence of a difference"  # noqa: PLR2004 - alpha
-    if test.smallest_detectable is not None:
-        text += f" (smallest difference this many pairs can show: {test.smallest_detectable:.3g})"
-    return text
+        yield f"not comparable: {why}; {both} of {len(diff.cases)} cases are in both runs"
+        return
+    if (rates := rates_text(diff.test)) is not None:
+        yield rates
+    yield verdict_text(diff.test)
+    yield from category_texts(diff.categories)

@@ -15,6 +15,7 @@ from proctor_contracts.gate import GateOutcome
 from proctor_contracts.schemas.runs import ResultView, RunDocument
 from proctor_contracts.summary import GroupSummary, RunSummary
 
+from .evidence import category_texts, rates_text, repeats_text, unstable_text, verdict_text
 from .reading import (
     NO_GATE,
     broken_checks,
@@ -137,6 +138,10 @@ class _Comment:
         yield f"| {' | '.join(cells)} |"
         yield f"|{' --- |' * len(cells)}"
         yield f"| {' | '.join(cells.values())} |"
+        if (repeats := repeats_text(summary)) is not None:
+            unstable = unstable_text(summary)
+            yield ""
+            yield f"Repeats: {repeats}." + (f" Most unstable: {code(unstable)}." if unstable else "")
 
     def tools(self) -> Iterator[str]:
         if (runner := runner_text(self.document)) is not None:
@@ -156,7 +161,11 @@ class _Comment:
         if not self.diff.comparable:
             yield f"Not comparable: {code(self.diff.reason or 'too few cases in common')}"
         elif self.diff.test is not None:
-            yield f"Paired test over {self.diff.test.pairs} cases: p = {self.diff.test.p_value:.3f}."
+            if (rates := rates_text(self.diff.test)) is not None:
+                yield f"Over {self.diff.test.pairs} cases graded in both: {rates}."
+            yield f"Paired test: {verdict_text(self.diff.test)}."
+            for text in category_texts(self.diff.categories):
+                yield f"- {code(text)}"
 
     def cases(self, title: str, results: Sequence[ResultView]) -> Iterator[str]:
         if not results:

@@ -9,6 +9,7 @@ from proctor_contracts.gate import GateOutcome
 from proctor_contracts.schemas.runs import ResultView, RunDocument
 from proctor_contracts.summary import GroupSummary, RunSummary
 
+from .evidence import repeats_text, unstable_text
 from .paint import Paint
 from .reading import (
     NO_GATE,
@@ -210,6 +211,7 @@ class _Report:
         yield _line("pass rate", rate)
         if self.document.run.retries_on_failure:
             yield _line("  retried", percent(summary.pass_rate_after_retries))
+        yield from self.repeats(summary)
         if summary.avg_score is not None:
             yield _line("score", f"{summary.avg_score:.1f} (scored {summary.scored} of {summary.total})")
         latency = f"p50 {seconds(summary.latency_p50_ms)}, p95 {seconds(summary.latency_p95_ms)}"
@@ -224,6 +226,11 @@ class _Report:
             yield _line("errors", codes)
         if summary.needs_review:
             yield _line("review", f"{summary.needs_review} results need a person's look")
+
+    def repeats(self, summary: RunSummary) -> Iterator[str]:
+        for name, text in (("repeats", repeats_text(summary)), ("unstable", unstable_text(summary))):
+            for number, part in enumerate(wrap(text, self.width - 11) if text else ()):
+                yield _line("" if number else name, part)
 
     def tools(self) -> Iterator[str]:
         if (runner := runner_text(self.document)) is not None:
