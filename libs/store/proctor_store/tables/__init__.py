@@ -1,6 +1,7 @@
 """Every table."""
 
 from .accounts import Account, ApiKey
+from .agents import CompareRun, PromptVersion, TestAgent
 from .integrations import Handler, Integration, TestCase
 from .outbox import Claim, OutboxDeadRow, OutboxRow
 from .runs import ResultPhase, Run, RunCase, RunEventRow, TestResult
@@ -9,14 +10,17 @@ __all__ = [
     "Account",
     "ApiKey",
     "Claim",
+    "CompareRun",
     "Handler",
     "Integration",
     "OutboxDeadRow",
     "OutboxRow",
+    "PromptVersion",
     "ResultPhase",
     "Run",
     "RunCase",
     "RunEventRow",
+    "TestAgent",
     "TestCase",
     "TestResult",
 ]

@@ -27,6 +27,7 @@ class Run(Created, Base):
     __table_args__ = (
         Index("ix_test_runs_account_id_id", "account_id", "id"),
         Index("ix_test_runs_integration_id_id", "integration_id", "id"),
+        Index("ix_test_runs_compare_run_id", "compare_run_id"),
         Index(
             "ix_test_runs_running",
             "status",
