@@ -40,6 +40,7 @@ from proctor_contracts.schemas.runs import (
     RunEvent,
     RunView,
 )
+from proctor_contracts.stability import StabilityReport
 from proctor_grading.diff import diff
 from proctor_grading.gate import EVERY_CASE, gate
 from proctor_grading.summary import summarise
@@ -79,6 +80,8 @@ class FakePlatform:
     handlers: tuple[HandlerCreate, ...] = ()
     started: list[RunCreate] = field(default_factory=list)
     reran: list[Rerun] = field(default_factory=list)
+    steady: StabilityReport = field(default_factory=lambda: StabilityReport(integration_id=new_id()))
+    asked_stability: list[tuple[UUID, UUID | None, int, int]] = field(default_factory=list)
     cases: dict[UUID, tuple[str, str, str, bool]] = field(default_factory=dict)
     bot: UUID = field(default_factory=new_id)
     outlives: bool = True
@@ -224,6 +227,12 @@ class FakePlatform:
     async def diff(self, run_id: UUID, other_id: UUID) -> RunDiff:
         before, after = await self.document(run_id), await self.document(other_id)
         return diff(run_id, other_id, rows(before), rows(after))
+
+    async def stability(
+        self, integration_id: UUID, *, like: UUID | None = None, runs: int = 50, take: int = 50
+    ) -> StabilityReport:
+        self.asked_stability.append((integration_id, like, runs, take))
+        return self.steady
 
 
 @dataclass

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # the schemas cost more to import than most commands take
         IntegrationView,
     )
     from proctor_contracts.schemas.runs import Rerun, ResultsPage, RunCreate, RunDocument, RunEvent, RunView
+    from proctor_contracts.stability import StabilityReport
 
 __all__ = ["ExportFormat", "Platform", "PlatformRefused", "PlatformUnavailable"]
 
@@ -113,4 +114,13 @@ class Platform(Protocol):
 
     async def diff(self, run_id: UUID, other_id: UUID) -> RunDiff:
         """Compare two runs case by case; `run_id` is the baseline."""
+        ...
+
+    async def stability(
+        self, integration_id: UUID, *, like: UUID | None = None, runs: int = 50, take: int = 50
+    ) -> StabilityReport:
+        """Read how steady the integration's cases are, the most unstable first.
+
+        Counted are the last `runs` runs with the provider, model and prompt of run `like` (None: the newest).
+        """
         ...

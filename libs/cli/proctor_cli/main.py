@@ -33,6 +33,7 @@ _COMMANDS = {
     "show": "Show the report of a run.",
     "cancel": "End a run before its time.",
     "diff": "Compare two runs case by case.",
+    "flaky": "List the cases that pass one time and fail another.",
     "export": "Write a run as json, junit, markdown or csv.",
     "gate": "Decide the release gate on a run that exists.",
     "accounts": "Create, list and limit accounts.",

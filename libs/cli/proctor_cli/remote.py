@@ -23,6 +23,7 @@ from proctor_contracts.schemas.integrations import (
     IntegrationView,
 )
 from proctor_contracts.schemas.runs import Rerun, ResultsPage, RunCreate, RunDocument, RunEvent, RunView
+from proctor_contracts.stability import StabilityReport
 
 from .client import ExportFormat, PlatformRefused, PlatformUnavailable
 from .sse import ServerEvent
@@ -166,6 +167,14 @@ class RemotePlatform:
     async def diff(self, run_id: UUID, other_id: UUID) -> RunDiff:
         """Compare two runs."""
         return await self._http.one(RunDiff, "GET", f"/testing/runs/{run_id}/diff/{other_id}")
+
+    async def stability(
+        self, integration_id: UUID, *, like: UUID | None = None, runs: int = 50, take: int = 50
+    ) -> StabilityReport:
+        """Read how steady cases are."""
+        query = {"integrationId": integration_id, "likeRunId": like, "runs": runs, "take": take}
+        found = await self._http.send("GET", "/testing/cases/flaky", query=query)
+        return parsed(StabilityReport, found["data"])
 
     async def events(self, run_id: UUID, *, after: int | None = None) -> AsyncIterator[RunEvent]:
         """Follow a run's events, reconnecting where the last numbered one left off."""

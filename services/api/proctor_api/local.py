@@ -23,6 +23,7 @@ from proctor_contracts.schemas.integrations import (
     IntegrationView,
 )
 from proctor_contracts.schemas.runs import Rerun, ResultsPage, RunCreate, RunDocument, RunEvent, RunView
+from proctor_contracts.stability import StabilityReport
 from proctor_grading.context import LanguageDetector, RegexEngine
 from proctor_llm.prices import Prices
 from proctor_store.engine import create_engine
@@ -158,6 +159,14 @@ class LocalApi:
     async def document(self, run_id: UUID) -> RunDocument:
         """Read the whole run as one document."""
         return await self.services.results.document(self.caller, run_id)
+
+    async def stability(
+        self, integration_id: UUID, *, like: UUID | None = None, runs: int = 50, take: int = 50
+    ) -> StabilityReport:
+        """Read how steady the integration's cases are."""
+        return await self.services.histories.report(
+            self.caller, integration_id, like=like, most_runs=runs, take=take
+        )
 
     async def diff(self, run_id: UUID, other_id: UUID) -> RunDiff:
         """Compare two runs case by case; `run_id` is the baseline."""

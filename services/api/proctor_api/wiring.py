@@ -26,6 +26,7 @@ from .usecases.integrations import Integrations
 from .usecases.keys import Keys
 from .usecases.results import Results
 from .usecases.runs import Runs
+from .usecases.stability import CaseHistories
 from .usecases.validation import CaseChecks, examiner
 
 __all__ = ["Services", "build_services"]
@@ -43,6 +44,7 @@ class Services:
     handlers: Handlers
     cases: Cases
     bulk: CaseBulk
+    histories: CaseHistories
     runs: Runs
     results: Results
     exports: Exports
@@ -77,6 +79,7 @@ def build_services(
         handlers=Handlers(database=database, clock=clock),
         cases=Cases(database=database, clock=clock, checks=checks),
         bulk=CaseBulk(database=database, clock=clock, checks=checks),
+        histories=CaseHistories(database=database),
         runs=Runs(
             database=database,
             settler=settler,

@@ -20,6 +20,7 @@ from proctor_contracts.schemas.integrations import (
     IntegrationView,
 )
 from proctor_contracts.schemas.runs import Rerun, ResultsPage, RunCreate, RunDocument, RunEvent, RunView
+from proctor_contracts.stability import StabilityReport
 from proctor_store.session import StoreUnavailable
 
 if TYPE_CHECKING:
@@ -133,6 +134,13 @@ class EmbeddedPlatform:
         """Compare two runs."""
         with _translated():
             return await self._api.diff(run_id, other_id)
+
+    async def stability(
+        self, integration_id: UUID, *, like: UUID | None = None, runs: int = 50, take: int = 50
+    ) -> StabilityReport:
+        """Read how steady cases are."""
+        with _translated():
+            return await self._api.stability(integration_id, like=like, runs=runs, take=take)
 
 
 if TYPE_CHECKING:

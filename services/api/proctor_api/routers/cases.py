@@ -19,6 +19,7 @@ from proctor_contracts.schemas.cases import (
     CaseView,
 )
 from proctor_contracts.schemas.common import Data, Listing
+from proctor_contracts.stability import StabilityReport
 
 __all__ = ["router"]
 
@@ -75,6 +76,30 @@ async def upsert_cases(
 ) -> Response:
     """Create or update many cases by `ref` (else by exact name): all of them or none."""
     return enveloped(await services.bulk.upsert(caller, body))
+
+
+@router.get("/flaky", response_model=Data[StabilityReport])
+async def unstable_cases(
+    *,
+    caller: Owner,
+    services: Uses,
+    integration_id: Annotated[UUID, Query(alias="integrationId")],
+    like: Annotated[
+        UUID | None, Query(description="A run; by default the newest that is over", alias="likeRunId")
+    ] = None,
+    case_id: Annotated[UUID | None, Query(alias="caseId")] = None,
+    runs: Annotated[int, Query(ge=1, le=200)] = 50,
+    take: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> Response:
+    """Read how steady cases are, the most unstable first.
+
+    Counted are first attempts in the last `runs` runs with one and the same provider, model and prompt, of
+    cases as they are now.
+    """
+    report = await services.histories.report(
+        caller, integration_id, like=like, case_id=case_id, most_runs=runs, take=take
+    )
+    return enveloped(report)
 
 
 @router.get("/{case_id}", response_model=Data[CaseView])
