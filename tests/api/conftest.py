@@ -21,6 +21,7 @@ from proctor_api.pipeline.hub import Hub
 from proctor_api.pipeline.settle import Settler
 from proctor_api.probes import Probes
 from proctor_api.usecases.accounts import AccountLimits
+from proctor_api.usecases.meta import MetaModel
 from proctor_api.wiring import Services, build_services
 from proctor_chassis.metrics import Meters, prometheus_meters
 from proctor_contracts.enums import KeyKind
@@ -165,9 +166,21 @@ def hub() -> Hub:
     return Hub()
 
 
+@pytest.fixture
+def meta() -> MetaModel | None:
+    """The model that drafts things; tests of drafts bring their own."""
+    return None
+
+
 @pytest_asyncio.fixture
 async def services(
-    database: Database, time: Time, bus: QuietBus, hub: Hub, pattern_thread: ThreadPoolExecutor
+    *,
+    database: Database,
+    time: Time,
+    bus: QuietBus,
+    hub: Hub,
+    pattern_thread: ThreadPoolExecutor,
+    meta: MetaModel | None,
 ) -> AsyncIterator[Services]:
     prices = Prices.load(None)
     settler = Settler(
@@ -190,6 +203,7 @@ async def services(
         pools=("default", "high"),
         regex=QuickJsRegex(),
         executor=pattern_thread,
+        meta=meta,
     )
     yield services
     await services.authenticator.aclose()

@@ -83,7 +83,6 @@ INTEGRATION = IntegrationRecord(
 @pytest.mark.parametrize(
     ("more", "field"),
     [
-        ({"promptVersionId": str(ID)}, "promptVersionId"),
         ({"caseFilter": None, "personaIds": [str(ID)]}, "personaIds"),
     ],
 )

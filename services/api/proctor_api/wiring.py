@@ -17,6 +17,7 @@ from .auth import Authenticator
 from .pipeline.hub import Hub
 from .pipeline.settle import Settler
 from .usecases.accounts import Accounts
+from .usecases.agents import Agents
 from .usecases.bulk import CaseBulk
 from .usecases.cases import Cases
 from .usecases.exports import Exports
@@ -24,10 +25,13 @@ from .usecases.feed import Feed
 from .usecases.handlers import Handlers
 from .usecases.integrations import Integrations
 from .usecases.keys import Keys
+from .usecases.meta import MetaModel
 from .usecases.results import Results
 from .usecases.runs import Runs
 from .usecases.stability import CaseHistories
 from .usecases.validation import CaseChecks, examiner
+from .usecases.variants import Variants
+from .usecases.versions import Versions
 
 __all__ = ["Services", "build_services"]
 
@@ -46,6 +50,9 @@ class Services:
     bulk: CaseBulk
     histories: CaseHistories
     runs: Runs
+    agents: Agents
+    versions: Versions
+    variants: Variants
     results: Results
     exports: Exports
     feed: Feed
@@ -65,8 +72,12 @@ def build_services(
     regex: RegexEngine,
     executor: Executor,
     languages: LanguageDetector | None = None,
+    meta: MetaModel | None = None,
 ) -> Services:
-    """Put the use cases together; `executor` is the one thread on which `regex` may be used."""
+    """Put the use cases together; `executor` is the one thread on which `regex` may be used.
+
+    Without `meta`, what asks a model for drafts answers with none and says so.
+    """
     checks = CaseChecks(executor=executor, examine=examiner(regex=regex, languages=languages))
     authenticator = Authenticator(database=database, clock=clock, monotonic=monotonic)
     results = Results(database=database, clock=clock)
@@ -89,6 +100,9 @@ def build_services(
             judge=judge,
             pools=pools,
         ),
+        agents=Agents(database=database, clock=clock),
+        versions=Versions(database=database, clock=clock),
+        variants=Variants(database=database, clock=clock, meta=meta),
         results=results,
         exports=Exports(results=results),
         feed=Feed(database=database, hub=hub, clock=clock, monotonic=monotonic),

@@ -18,8 +18,8 @@ __all__ = ["CompareRun", "PromptVersion", "TestAgent"]
 class TestAgent(Updated, Base):
     """The one agent of an integration.
 
-    `current_version_id` bears no foreign key: versions end with their agent alone, and two tables that point at
-    each other could not be made in one pass.
+    `current_version_id` bears no foreign key: versions end with their agent alone, and two tables that point
+    at each other could not be made in one pass.
     """
 
     __test__ = False
@@ -64,7 +64,7 @@ class CompareRun(Updated, Base):
     """One set of cases against a matrix of versions and models; each cell is a run.
 
     `matrix` and `run_ids` have one entry a cell, in one order; `baseline` is the place of the cell that the
-    others are held against. `settings` is what the runs were started with. The budget is of all cells together.
+    others are held against. `settings` is what the runs were started with. The budget is that of all cells.
     """
 
     __tablename__ = "compare_runs"

@@ -12,7 +12,7 @@ from proctor_api.pipeline.trials import weather_of
 from proctor_contracts.agents import AgentSnapshot, JudgeSettings
 from proctor_contracts.cases import CaseSnapshot, effective_retry_policy
 from proctor_contracts.endpoint import HttpEndpoint
-from proctor_contracts.enums import Priority, Provider, RetryPolicy, Runner
+from proctor_contracts.enums import Priority, RetryPolicy, Runner
 from proctor_contracts.run_settings import RunSettings
 from proctor_contracts.schemas.common import FieldProblem, Warning_
 from proctor_contracts.schemas.runs import RunCreate
@@ -21,6 +21,7 @@ from proctor_store.repositories.handlers import HandlerRecord
 from proctor_store.repositories.integrations import IntegrationRecord
 
 from .run_tools import handler_snapshot, tool_warnings
+from .run_versions import ChosenVersion, model_for, prompt_warnings, provider_for
 
 __all__ = [
     "DEFAULT_CASE_TIMEOUT_MS",
@@ -42,7 +43,6 @@ DEFAULT_CASE_TIMEOUT_MS = 120_000
 def not_available(body: RunCreate) -> list[FieldProblem]:
     """Name what a run asks for that does not work yet."""
     asked = {
-        "promptVersionId": body.prompt_version_id is not None,
         "personaIds": bool(body.persona_ids) and not body.case_ids and body.case_filter is None,
     }
     return [
@@ -53,7 +53,10 @@ def not_available(body: RunCreate) -> list[FieldProblem]:
 
 
 def selection_problems(body: RunCreate) -> list[FieldProblem]:
-    """Say what is wrong with the choice of cases."""
+    """Say what is wrong with the choice of cases and of the prompt."""
+    if body.prompt_version_id is not None and body.agent_prompt_override is not None:
+        message = "give promptVersionId or agentPromptOverride, not both"
+        return [FieldProblem(path="agentPromptOverride", message=message)]
     if body.case_ids and body.case_filter is not None:
         return [FieldProblem(path="caseFilter", message="give caseIds or caseFilter, not both")]
     if not body.case_ids and body.case_filter is None:
@@ -87,25 +90,28 @@ def run_settings(
     *,
     judge: JudgeSettings | None,
     handlers: Sequence[HandlerRecord] = (),
+    chosen: ChosenVersion | None = None,
 ) -> tuple[RunSettings, list[Warning_]]:
     """Snapshot everything the run was started with, and warn of what it ignores or will lack.
 
-    `handlers` are those of the integration; only a run that calls them takes them along.
+    `handlers` are those of the integration; only a run that calls them takes them along. `chosen` is the
+    version that the body names.
     """
     endpoint = integration.endpoint
-    provider = body.provider or Provider(integration.provider)
+    provider = provider_for(body, integration, chosen)
     gateway = body.runner is Runner.GATEWAY
-    override = body.agent_prompt_override
+    override = body.agent_prompt_override if chosen is None else chosen.version.prompt
     agent = AgentSnapshot(
         integration_id=integration.id,
         integration_name=integration.name,
         provider=provider,
-        model=body.model or integration.model,
+        model=model_for(body, integration, chosen),
         prompt=integration.agent_prompt if override is None else override,
         endpoint=None if endpoint is None else HttpEndpoint.model_validate(endpoint),
         handlers=tuple(map(handler_snapshot, handlers)) if gateway else (),
     )
     warnings = tool_warnings(body, [handler.name for handler in handlers]) if gateway else []
+    warnings += prompt_warnings(integration, provider, chosen)
     if body.persona_ids:
         warnings.append(
             Warning_(

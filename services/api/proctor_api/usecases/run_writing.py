@@ -52,6 +52,9 @@ class Draft:
     warnings: Sequence[Warning_]
     budget_micro: int | None
     prompt_overridden: bool = False
+    agent_id: UUID | None = None
+    prompt_version_id: UUID | None = None
+    compare_run_id: UUID | None = None
     rerun_of: UUID | None = None
     idempotency: tuple[str, str] | None = None
 
@@ -156,6 +159,9 @@ class RunWriter:
             "budget_micro": draft.budget_micro,
             "agent_models": [],
             "judge_models": [],
+            "agent_id": draft.agent_id,
+            "prompt_version_id": draft.prompt_version_id,
+            "compare_run_id": draft.compare_run_id,
             "rerun_of": draft.rerun_of,
             "idempotency_key": key,
             "idempotency_hash": digest,

@@ -11,7 +11,7 @@ from proctor_api.errors import bad_request, conflict, not_found
 from proctor_api.pipeline.settle import Settler
 from proctor_contracts.agents import JudgeSettings
 from proctor_contracts.cases import CaseSnapshot
-from proctor_contracts.enums import Provider, ResultStatus, Runner, RunStatus, Trigger
+from proctor_contracts.enums import ResultStatus, Runner, RunStatus, Trigger
 from proctor_contracts.messages import RunCancelled
 from proctor_contracts.run_settings import RunSettings
 from proctor_contracts.schemas.common import FieldProblem, Listing, Meta
@@ -29,6 +29,7 @@ from .run_plan import (
     selection_problems,
 )
 from .run_tools import runner_problems
+from .run_versions import chosen_version, provider_for
 from .run_view import MICRO_PER_CENT, run_view
 from .run_writing import Draft, RunWriter, chosen_ids
 
@@ -96,13 +97,16 @@ class Runs:
             integration = await integrations.get(unit, caller.account_id, body.integration_id)
             if integration is None:
                 raise not_found("integration")
-            if faults := runner_problems(body, body.provider or Provider(integration.provider)):
+            chosen = await chosen_version(unit, caller, integration, body.prompt_version_id)
+            if faults := runner_problems(body, provider_for(body, integration, chosen)):
                 raise bad_request(faults, code=faults[0].code or "invalid")
             tools = (
                 await handlers.of_integration(unit, integration.id) if body.runner is Runner.GATEWAY else ()
             )
             # Oldest first, as they were written down: models read the order of tools as a preference.
-            settings, warnings = run_settings(body, integration, judge=self._judge, handlers=tools[::-1])
+            settings, warnings = run_settings(
+                body, integration, judge=self._judge, handlers=tools[::-1], chosen=chosen
+            )
 
             async def read(ids: Sequence[UUID]) -> Sequence[tuple[CaseSnapshot, str]]:
                 found = await cases.by_ids(unit, caller.account_id, body.integration_id, ids)
@@ -120,6 +124,8 @@ class Runs:
                 warnings=warnings,
                 budget_micro=None if body.budget_cents is None else round(body.budget_cents * MICRO_PER_CENT),
                 prompt_overridden=body.agent_prompt_override is not None,
+                agent_id=None if chosen is None else chosen.agent.id,
+                prompt_version_id=body.prompt_version_id,
                 idempotency=None if idempotency_key is None else (idempotency_key, digest),
             )
             run_id = await self._writer.write(unit, caller, draft)
@@ -227,6 +233,8 @@ class Runs:
                 warnings=(),
                 budget_micro=old["budget_micro"],
                 prompt_overridden=old["prompt_overridden"],
+                agent_id=old["agent_id"],
+                prompt_version_id=old["prompt_version_id"],
                 rerun_of=run_id,
             )
             new = await self._writer.write(unit, caller, draft)
