@@ -18,6 +18,7 @@ from proctor_contracts.cases import CaseFields, ScriptedSingle
 from proctor_contracts.schemas.cases import BulkCases
 from proctor_contracts.schemas.integrations import HandlerCreate, IntegrationCreate
 from proctor_contracts.schemas.runs import RunCreate
+from proctor_contracts.stability import StabilityReport
 from tests.reports.documents import document, mixed, uid
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -142,6 +143,17 @@ async def test_requests_carry_the_key_and_answers_are_read() -> None:
         assert await platform.document(RUN) == mixed()
     assert server.seen[0][3]["Authorization"] == "Bearer sk_1"
     assert server.seen[1][1] == f"{ONE}/export?format=json"
+
+
+async def test_the_stability_of_cases_is_asked_for_with_what_is_given() -> None:
+    server = Server()
+    report = StabilityReport(integration_id=uid(2), like=RUN, runs=3)
+    server.on("GET", "/api/testing/cases/flaky", data(json.loads(report.model_dump_json())))
+    async with server.client() as platform:
+        assert await platform.stability(uid(2), runs=3) == report
+        await platform.stability(uid(2), like=RUN, take=7)
+    assert server.seen[0][1] == f"/api/testing/cases/flaky?integrationId={uid(2)}&runs=3&take=50"
+    assert server.seen[1][1].endswith(f"&likeRunId={RUN}&runs=50&take=7")
 
 
 async def test_an_integration_is_changed_where_its_name_is_known_on_any_page() -> None:
