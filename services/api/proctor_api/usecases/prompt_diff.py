@@ -104,7 +104,8 @@ def _matches(a: Sequence[str], b: Sequence[str], budget: _Budget) -> list[tuple[
         while low_a < high_a and low_b < high_b and a[high_a - 1] == b[high_b - 1]:
             high_a, high_b = high_a - 1, high_b - 1
             pairs.append((high_a, high_b))
-        if low_a == high_a or low_b == high_b:
+        # Most blocks have nothing in common: no need to count anything then.
+        if set(a[low_a:high_a]).isdisjoint(b[low_b:high_b]):
             continue
         block = (low_a, high_a, low_b, high_b)
         anchors = _anchors(a, b, block)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -185,7 +186,8 @@ class Versions:
             agent = await agent_of(unit, caller, agent_id)
             left = await version_of(unit, caller, agent, left_id)
             right = await version_of(unit, caller, agent, right_id)
-        found = compare_prompts(left.prompt, right.prompt)
+        # Seconds for the largest prompts that have little in common, so never on the event loop.
+        found = await asyncio.to_thread(compare_prompts, left.prompt, right.prompt)
         return VersionDiff(
             left=_ref(left),
             right=_ref(right),
