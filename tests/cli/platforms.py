@@ -44,6 +44,7 @@ from proctor_contracts.stability import StabilityReport
 from proctor_grading.diff import diff
 from proctor_grading.gate import EVERY_CASE, gate
 from proctor_grading.summary import summarise
+from tests.cli.fake_versions import FakeVersions
 from tests.reports.documents import START, check, document, result
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def refusal(status: int, code: str, *errors: FieldProblem) -> PlatformRefused:
 
 
 @dataclass
-class FakePlatform:
+class FakePlatform(FakeVersions):
     """`verdict` says by ref how a case ends; refs in `stuck` wait until the run is cancelled.
 
     Refs in `flawed` pass though a check of theirs fails.
@@ -83,7 +84,6 @@ class FakePlatform:
     steady: StabilityReport = field(default_factory=lambda: StabilityReport(integration_id=new_id()))
     asked_stability: list[tuple[UUID, UUID | None, int, int]] = field(default_factory=list)
     cases: dict[UUID, tuple[str, str, str, bool]] = field(default_factory=dict)
-    bot: UUID = field(default_factory=new_id)
     outlives: bool = True
     workers: bool | None = None
     target: Target | None = None

@@ -203,3 +203,18 @@ def test_a_server_without_a_scheme_is_wrong_usage(tmp_path: Path, server: str) -
     ended = proctor(tmp_path, "runs", PROCTOR_SERVER=server, PROCTOR_API_KEY="k")
     assert ended.returncode == 3
     assert f"did you mean http://{server}?" in ended.stderr
+
+
+def test_versions_of_a_suites_prompt_are_kept_compared_and_activated(started: Path) -> None:
+    proctor(started, "run", "suite.yaml")
+    name = json.loads(proctor(started, "runs", "--json").stdout)[0]["integrationName"]
+    (started / "new.md").write_text("Be brief.", encoding="utf-8")
+    assert proctor(started, "versions", name, "add", "new.md").stdout == "v2 is a draft\n"
+    assert "+ Be brief." in proctor(started, "versions", name, "diff", "v1", "v2").stdout
+    assert proctor(started, "versions", name, "activate", "v2").stdout == "v2 is current now\n"
+    assert proctor(started, "versions", name, "rollback", "v1").stdout.startswith("v3, a clone of v1")
+    assert proctor(started, "versions", name, "sync").stdout.startswith("v4 is a snapshot")
+    listed = proctor(started, "versions", name).stdout.splitlines()
+    assert [line[:5].strip("* ") for line in listed] == ["v4", "v3", "v2", "v1"]
+    assert [line.startswith("*") for line in listed] == [False, True, False, False]
+    assert proctor(started, "versions", "nobody").returncode == 3

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 from uuid import UUID
 
+from .prompt_versions import PromptVersions
+
 if TYPE_CHECKING:  # the schemas cost more to import than most commands take
     from proctor_contracts.diff import RunDiff
     from proctor_contracts.enums import ResultStatus, RunStatus
@@ -37,7 +39,7 @@ class PlatformUnavailable(Exception):
     """The platform could not be reached, or stopped answering; the message says what to do."""
 
 
-class Platform(Protocol):
+class Platform(PromptVersions, Protocol):
     """The platform's operations, of one account.
 
     Every method may raise PlatformRefused or PlatformUnavailable. `outlives` says whether its runs go on when

@@ -34,6 +34,7 @@ _COMMANDS = {
     "cancel": "End a run before its time.",
     "diff": "Compare two runs case by case.",
     "flaky": "List the cases that pass one time and fail another.",
+    "versions": "List, show, activate and compare versions of a bot's prompt.",
     "export": "Write a run as json, junit, markdown or csv.",
     "gate": "Decide the release gate on a run that exists.",
     "accounts": "Create, list and limit accounts.",

@@ -26,6 +26,7 @@ from proctor_contracts.schemas.runs import Rerun, ResultsPage, RunCreate, RunDoc
 from proctor_contracts.stability import StabilityReport
 
 from .client import ExportFormat, PlatformRefused, PlatformUnavailable
+from .remote_versions import RemoteVersions
 from .sse import ServerEvent
 from .transport import RETRIES, Sleep, Transport, backoff, decoded, parsed
 
@@ -50,7 +51,7 @@ async def open_remote(*, url: str, key: str, sleep: Sleep = asyncio.sleep) -> As
         yield RemotePlatform(Transport(session=session, url=url, sleep=sleep))
 
 
-class RemotePlatform:
+class RemotePlatform(RemoteVersions):
     """Speaks to the API with a key; waits out short outages, and resumes event streams without loss."""
 
     outlives = True

@@ -18,7 +18,9 @@ _Change = Callable[["Context", Any], "Context"]
 
 
 def add_surroundings(command: click.Command) -> None:
-    """Let a command take the common options, once."""
+    """Let a command take the common options, once, and those of a group as well."""
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        add_surroundings(inner)
     known = {name for parameter in command.params for name in parameter.opts}
     for names, help_, flag, change in _OPTIONS:
         if known.isdisjoint(names):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from proctor_api.errors import ApiError
-from proctor_api.local import LocalApi, problem_of
-from proctor_cli.client import ExportFormat, PlatformRefused, PlatformUnavailable
+from proctor_api.local import LocalApi
+from proctor_cli.client import ExportFormat
 from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import ResultStatus, RunStatus
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
@@ -21,7 +19,9 @@ from proctor_contracts.schemas.integrations import (
 )
 from proctor_contracts.schemas.runs import Rerun, ResultsPage, RunCreate, RunDocument, RunEvent, RunView
 from proctor_contracts.stability import StabilityReport
-from proctor_store.session import StoreUnavailable
+
+from .refusals import translated
+from .versions import EmbeddedVersions
 
 if TYPE_CHECKING:
     from proctor_cli.client import Platform
@@ -29,17 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["EmbeddedPlatform"]
 
 
-@contextlib.contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except ApiError as error:
-        raise PlatformRefused(problem_of(error)) from error
-    except StoreUnavailable as error:
-        raise PlatformUnavailable(f"the database in the state folder cannot be used: {error}") from error
-
-
-class EmbeddedPlatform:
+class EmbeddedPlatform(EmbeddedVersions):
     """A platform in this process."""
 
     outlives = False
@@ -49,36 +39,36 @@ class EmbeddedPlatform:
 
     async def upsert_integration(self, integration: IntegrationCreate) -> IntegrationView:
         """Create the integration or make the one of its name so."""
-        with _translated():
+        with translated():
             return await self._api.upsert_integration(integration)
 
     async def replace_handlers(
         self, integration_id: UUID, handlers: Sequence[HandlerCreate]
     ) -> tuple[HandlerView, ...]:
         """Make the handlers exactly these."""
-        with _translated():
+        with translated():
             return await self._api.replace_handlers(integration_id, handlers)
 
     async def bulk_upsert_cases(self, bulk: BulkCases) -> BulkOutcome:
         """Create or update cases."""
-        with _translated():
+        with translated():
             return await self._api.bulk_upsert_cases(bulk)
 
     async def start_run(self, run: RunCreate) -> RunView:
         """Start a run."""
-        with _translated():
+        with translated():
             return await self._api.start_run(run)
 
     async def get_run(self, run_id: UUID) -> RunView:
         """Read one run."""
-        with _translated():
+        with translated():
             return await self._api.get_run(run_id)
 
     async def runs(
         self, *, integration_id: UUID | None = None, status: RunStatus | None = None, take: int = 20
     ) -> tuple[RunView, ...]:
         """List runs, newest first."""
-        with _translated():
+        with translated():
             return await self._api.runs(integration_id=integration_id, status=status, take=take)
 
     async def results(
@@ -93,7 +83,7 @@ class EmbeddedPlatform:
         take: int = 200,
     ) -> ResultsPage:
         """Read one page of results."""
-        with _translated():
+        with translated():
             return await self._api.results(
                 run_id,
                 status=status,
@@ -106,40 +96,40 @@ class EmbeddedPlatform:
 
     async def events(self, run_id: UUID, *, after: int | None = None) -> AsyncIterator[RunEvent]:
         """Follow a run's events to the terminal one."""
-        with _translated():
+        with translated():
             async for event in self._api.events(run_id, after=after):
                 yield event
 
     async def cancel(self, run_id: UUID) -> RunView:
         """Cancel a run."""
-        with _translated():
+        with translated():
             return await self._api.cancel(run_id)
 
     async def rerun(self, run_id: UUID, rerun: Rerun) -> RunView:
         """Play some results again."""
-        with _translated():
+        with translated():
             return await self._api.rerun(run_id, rerun)
 
     async def export(self, run_id: UUID, format_: ExportFormat) -> str:
         """Render the whole run as text."""
-        with _translated():
+        with translated():
             return await self._api.export(run_id, format_)
 
     async def document(self, run_id: UUID) -> RunDocument:
         """Read the whole run."""
-        with _translated():
+        with translated():
             return await self._api.document(run_id)
 
     async def diff(self, run_id: UUID, other_id: UUID) -> RunDiff:
         """Compare two runs."""
-        with _translated():
+        with translated():
             return await self._api.diff(run_id, other_id)
 
     async def stability(
         self, integration_id: UUID, *, like: UUID | None = None, runs: int = 50, take: int = 50
     ) -> StabilityReport:
         """Read how steady cases are."""
-        with _translated():
+        with translated():
             return await self._api.stability(integration_id, like=like, runs=runs, take=take)
 
 
