@@ -27,6 +27,8 @@ from .usecases.integrations import Integrations
 from .usecases.keys import Keys
 from .usecases.meta import MetaModel
 from .usecases.results import Results
+from .usecases.run_drafting import RunDrafter
+from .usecases.run_writing import RunWriter
 from .usecases.runs import Runs
 from .usecases.stability import CaseHistories
 from .usecases.validation import CaseChecks, examiner
@@ -81,6 +83,16 @@ def build_services(
     checks = CaseChecks(executor=executor, examine=examiner(regex=regex, languages=languages))
     authenticator = Authenticator(database=database, clock=clock, monotonic=monotonic)
     results = Results(database=database, clock=clock)
+    writer = RunWriter(settler=settler, clock=clock, prices=prices)
+    drafter = RunDrafter(judge=judge, pools=pools)
+    runs = Runs(
+        database=database,
+        settler=settler,
+        announce=announce,
+        clock=clock,
+        writer=writer,
+        drafter=drafter,
+    )
     return Services(
         database=database,
         authenticator=authenticator,
@@ -91,15 +103,7 @@ def build_services(
         cases=Cases(database=database, clock=clock, checks=checks),
         bulk=CaseBulk(database=database, clock=clock, checks=checks),
         histories=CaseHistories(database=database),
-        runs=Runs(
-            database=database,
-            settler=settler,
-            announce=announce,
-            clock=clock,
-            prices=prices,
-            judge=judge,
-            pools=pools,
-        ),
+        runs=runs,
         agents=Agents(database=database, clock=clock),
         versions=Versions(database=database, clock=clock),
         variants=Variants(database=database, clock=clock, meta=meta),

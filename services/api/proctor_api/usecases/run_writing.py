@@ -72,8 +72,8 @@ class RunWriter:
         self._clock = clock
         self._prices = prices
 
-    async def admit(self, unit: Unit, account: pipeline.AccountRow) -> None:
-        """Let an account start a run.
+    async def admit(self, unit: Unit, account: pipeline.AccountRow, *, count: int = 1) -> None:
+        """Let an account start a run, or so many at once.
 
         Raises:
             ApiError: 402 without money, 429 beyond its quota.
@@ -83,7 +83,9 @@ class RunWriter:
         if account.runs_per_minute is not None:
             now = self._clock()
             recent = await runs.started_since(unit, account.id, now - timedelta(minutes=1))
-            if (wait := quota_wait(recent, account.runs_per_minute, now)) is not None:
+            # More at once than a minute allows need a minute of their own.
+            free = max(account.runs_per_minute - count + 1, min(1, account.runs_per_minute))
+            if (wait := quota_wait(recent, free, now)) is not None:
                 raise too_many(
                     f"the account may start {account.runs_per_minute} runs a minute; try again in {wait} s",
                     retry_after=wait,

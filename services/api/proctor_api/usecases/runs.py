@@ -9,28 +9,20 @@ from uuid import UUID
 from proctor_api.auth import Caller
 from proctor_api.errors import bad_request, conflict, not_found
 from proctor_api.pipeline.settle import Settler
-from proctor_contracts.agents import JudgeSettings
 from proctor_contracts.cases import CaseSnapshot
-from proctor_contracts.enums import ResultStatus, Runner, RunStatus, Trigger
+from proctor_contracts.enums import ResultStatus, RunStatus, Trigger
 from proctor_contracts.messages import RunCancelled
 from proctor_contracts.run_settings import RunSettings
 from proctor_contracts.schemas.common import FieldProblem, Listing, Meta
 from proctor_contracts.schemas.runs import Rerun, RunCreate, RunView
-from proctor_llm.prices import Prices
 from proctor_store.paging import Page, write_cursor
-from proctor_store.repositories import cases, handlers, integrations, outbox, pipeline, runs
+from proctor_store.repositories import integrations, outbox, pipeline, runs
 from proctor_store.session import Database, Unit
 
-from .run_plan import (
-    body_digest,
-    case_snapshot,
-    not_available,
-    run_settings,
-    selection_problems,
-)
-from .run_tools import runner_problems
-from .run_versions import chosen_version, provider_for
-from .run_view import MICRO_PER_CENT, run_view
+from .run_drafting import RunDrafter
+from .run_plan import body_digest
+from .run_versions import chosen_version
+from .run_view import run_view
 from .run_writing import Draft, RunWriter, chosen_ids
 
 __all__ = ["Runs"]
@@ -44,11 +36,7 @@ RERUN_STATUSES: dict[str, tuple[ResultStatus, ...] | None] = {
 
 
 class Runs:
-    """The life of runs as their users steer it.
-
-    `announce` tells workers at once that a run was cancelled; `judge` is the one from the settings, for runs
-    that name none; `pools` are those that have a queue.
-    """
+    """The life of runs as their users steer it; `announce` tells workers at once that runs were cancelled."""
 
     def __init__(
         self,
@@ -57,17 +45,15 @@ class Runs:
         settler: Settler,
         announce: Callable[[RunCancelled], Awaitable[None]],
         clock: Callable[[], datetime],
-        prices: Prices,
-        judge: JudgeSettings | None,
-        pools: Sequence[str],
+        writer: RunWriter,
+        drafter: RunDrafter,
     ) -> None:
         self._database = database
         self._settler = settler
         self._announce = announce
         self._clock = clock
-        self._writer = RunWriter(settler=settler, clock=clock, prices=prices)
-        self._judge = judge
-        self._pools = tuple(pools)
+        self._writer = writer
+        self._drafter = drafter
 
     async def start(
         self, caller: Caller, body: RunCreate, *, idempotency_key: str | None = None
@@ -78,8 +64,7 @@ class Runs:
             ApiError: 400 naming the fields, 402 without money, 404 for unknown rows, 409 for a key used with
                 another body, 429 beyond the account's quota.
         """
-        if problems := [*not_available(body), *selection_problems(body), *self._pool_problems(body.pool)]:
-            raise bad_request(problems, code=problems[0].code or "invalid")
+        self._drafter.check(body)
         digest = body_digest(body)
         async with self._database.transaction() as unit:
             account = (await pipeline.lock_accounts(unit, [caller.account_id]))[caller.account_id]
@@ -97,35 +82,13 @@ class Runs:
             integration = await integrations.get(unit, caller.account_id, body.integration_id)
             if integration is None:
                 raise not_found("integration")
-            chosen = await chosen_version(unit, caller, integration, body.prompt_version_id)
-            if faults := runner_problems(body, provider_for(body, integration, chosen)):
-                raise bad_request(faults, code=faults[0].code or "invalid")
-            tools = (
-                await handlers.of_integration(unit, integration.id) if body.runner is Runner.GATEWAY else ()
-            )
-            # Oldest first, as they were written down: models read the order of tools as a preference.
-            settings, warnings = run_settings(
-                body, integration, judge=self._judge, handlers=tools[::-1], chosen=chosen
-            )
-
-            async def read(ids: Sequence[UUID]) -> Sequence[tuple[CaseSnapshot, str]]:
-                found = await cases.by_ids(unit, caller.account_id, body.integration_id, ids)
-                taken = [found[case] for case in ids]
-                return [
-                    (case_snapshot(c, score_threshold=body.score_threshold), c.search_text) for c in taken
-                ]
-
-            draft = Draft(
-                settings=settings,
+            draft = await self._drafter.draft(
+                unit,
+                caller,
+                body,
+                integration=integration,
+                chosen=await chosen_version(unit, caller, integration, body.prompt_version_id),
                 case_ids=await chosen_ids(unit, caller, body),
-                read=read,
-                trigger=body.trigger,
-                tags=body.tags,
-                warnings=warnings,
-                budget_micro=None if body.budget_cents is None else round(body.budget_cents * MICRO_PER_CENT),
-                prompt_overridden=body.agent_prompt_override is not None,
-                agent_id=None if chosen is None else chosen.agent.id,
-                prompt_version_id=body.prompt_version_id,
                 idempotency=None if idempotency_key is None else (idempotency_key, digest),
             )
             run_id = await self._writer.write(unit, caller, draft)
@@ -179,17 +142,26 @@ class Runs:
         async with self._database.transaction() as unit:
             if await runs.find(unit, caller.account_id, run_id) is None:
                 raise not_found("run")
-            held = await self._settler.lock(unit, [run_id])
-            run = held.runs.get(run_id)
-            cancelled = run is not None and run.live
-            if run is not None and run.live:
-                run.cancel(await runs.cancel_open_results(unit, run_id, now=held.now))
-                await outbox.drop_run(unit, run_id)
-                await self._settler.flush(unit, held)
+            cancelled = await self.end(unit, [run_id])
             view = await self._view(unit, caller, run_id)
-        if cancelled:
-            await self._announce(RunCancelled(run_ids=(run_id,)))
+        await self.tell(cancelled)
         return view
+
+    async def end(self, unit: Unit, run_ids: Sequence[UUID]) -> Sequence[UUID]:
+        """Cancel those of some runs that go on, in the caller's transaction; returns which ones were."""
+        held = await self._settler.lock(unit, run_ids)
+        live = [run_id for run_id in run_ids if (run := held.runs.get(run_id)) is not None and run.live]
+        for run_id in live:
+            held.runs[run_id].cancel(await runs.cancel_open_results(unit, run_id, now=held.now))
+            await outbox.drop_run(unit, run_id)
+        if live:
+            await self._settler.flush(unit, held)
+        return live
+
+    async def tell(self, cancelled: Sequence[UUID]) -> None:
+        """Tell workers of runs that `end` cancelled, once that is durable."""
+        if cancelled:
+            await self._announce(RunCancelled(run_ids=tuple(cancelled)))
 
     async def unfinished(self, caller: Caller) -> Sequence[UUID]:
         """List the account's runs that are not over, oldest first."""
@@ -259,9 +231,3 @@ class Runs:
         if row is None:
             raise not_found("run")
         return run_view(row, now=self._clock(), case_ids=await runs.case_ids(unit, run_id))
-
-    def _pool_problems(self, pool: str) -> Sequence[FieldProblem]:
-        if pool in self._pools:
-            return []
-        known = ", ".join(self._pools)
-        return [FieldProblem(path="pool", message=f"there is no such pool; known are {known}")]
