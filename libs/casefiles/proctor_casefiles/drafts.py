@@ -1,65 +1,72 @@
-"""What every importer makes of a file: drafts of cases that know where they stand, and what was wrong."""
+"""What reading a file gives, whatever its format: drafts of cases, and what is wrong at which place."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["CaseDraft", "FileRefused", "Finding"]
+from proctor_contracts.schemas.imports import ImportProblem
+
+__all__ = ["CaseDraft", "FileRefused", "Reading", "Typical"]
 
 
 class FileRefused(Exception):
-    """The file as a whole cannot be taken; nothing of it was used.
+    """The file as a whole cannot be read; `too_large` when it is beyond a limit."""
 
-    `code` is stable: `not_xlsx` and the like for what is no such file, `too_large` for what breaks a limit.
-    """
-
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, *, too_large: bool = False) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
-
-    @property
-    def too_large(self) -> bool:
-        """Whether a smaller file of the same kind would be taken."""
-        return self.code == "too_large"
+        self.too_large = too_large
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something to say of one place in a file: `cell` is an address such as C7, a row, or a line."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Typical:
+    """Checks that the importer made up from category and description, for a case whose file has none."""
 
-    sheet: str
-    cell: str
-    message: str
+    assertions: tuple[dict[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseDraft:
-    """A case as a file tells it, not yet validated.
+    """One case as a file says it, not yet checked.
 
-    `fields` has the shape of `CaseFields`, camelCase. `sheet` and `place` say where it stands; `cells` is
-    the closer address of single fields. Fields in `unsaid` are ones that the file has no room for: a case
-    that is stored already keeps its own. `typical` tells that the assertions are the usual ones of the
-    case's category and not the author's.
+    `fields` has the REST shape (camelCase) and only what the file speaks of. `sheet` and `places` say where
+    each field stands: a cell for spreadsheets, else a path; `place` is the case's own. `problems` were found
+    while reading: such a draft is not imported, but its other fields are checked too. `typical` are made-up
+    checks, which never replace checks that somebody edited.
     """
 
     fields: Mapping[str, Any]
     place: str
-    sheet: str = ""
-    cells: Mapping[str, str] = field(default_factory=dict)
-    unsaid: frozenset[str] = frozenset()
-    typical: bool = False
+    places: Mapping[str, str] = field(default_factory=dict)
+    sheet: str | None = None
+    problems: tuple[ImportProblem, ...] = ()
+    warnings: tuple[ImportProblem, ...] = ()
+    typical: Typical | None = None
 
-    def at(self, path: str) -> str:
-        """Say where the field of a dotted path such as `assertions.0.pattern` stands."""
-        parts = path.split(".")
-        for length in range(len(parts), 0, -1):
-            if (cell := self.cells.get(".".join(parts[:length]))) is not None:
-                return cell
-        return self.place
+    def at(self, path: str, message: str) -> ImportProblem:
+        """Describe a problem with a field (`assertions.0.pattern`) at its place in the file."""
+        name, _, inner = path.partition(".")
+        place = self.places.get(name)
+        if self.sheet is None:
+            return ImportProblem(
+                path=".".join(part for part in (place or self.place, inner) if part), message=message
+            )
+        known = place is not None
+        said = inner if known and inner else "" if known else path
+        return ImportProblem(
+            sheet=self.sheet,
+            cell=place or self.place,
+            message=f"{said}: {message}" if said else message,
+        )
 
-    def finding(self, path: str, message: str) -> Finding:
-        """Say something of one field."""
-        return Finding(self.sheet, self.at(path), message)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """Everything that a file holds; `whole` says that its drafts speak of every field that a case has."""
+
+    drafts: Sequence[CaseDraft]
+    warnings: tuple[ImportProblem, ...] = ()
+    whole: bool = False
