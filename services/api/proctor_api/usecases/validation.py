@@ -18,7 +18,7 @@ from proctor_contracts.enums import Provider
 from proctor_contracts.schemas.common import FieldProblem, Warning_
 from proctor_grading.context import GradingContext, LanguageDetector, RegexAnswer, RegexEngine
 from proctor_grading.lint import AgentFacts, lint, problems
-from proctor_grading.reference import check_reference
+from proctor_grading.reference import reference_problems
 from proctor_store.repositories import handlers
 from proctor_store.repositories.integrations import IntegrationRecord
 from proctor_store.session import Unit
@@ -87,12 +87,8 @@ def examiner(*, regex: RegexEngine, languages: LanguageDetector | None = None) -
             prompt = "" if bot is None else bot.integration.agent_prompt
             context = GradingContext(regex=regex, prompt=prompt, languages=languages)
             found = [
-                FieldProblem(
-                    path=f"assertions.{result.index}",
-                    message=f"the reference solution does not pass this check: {result.message}",
-                    code="reference_fails",
-                )
-                for result in check_reference(case, context)
+                FieldProblem(path=one.path, message=one.message, code="reference_fails")
+                for one in reference_problems(case, context)
             ]
         warnings = (
             Warning_(path=one.path, message=one.message, code=one.code)
