@@ -25,6 +25,7 @@ __all__ = ["cli", "main", "run"]
 _COMMANDS = {
     "run": "Run a suite file, explain its failures, decide its gate.",
     "validate": "Check a suite file; no model is called.",
+    "bite": "See which wrong conversations a suite's checks let through.",
     "init": "Write a small suite that runs as it is.",
     "twin": "Play a suite's handlers on loopback.",
     "up": "Run the whole product in this process.",

@@ -17,6 +17,7 @@ from .auth import Authenticator
 from .pipeline.hub import Hub
 from .pipeline.settle import Settler
 from .usecases.accounts import Accounts
+from .usecases.bite import Biting
 from .usecases.bulk import CaseBulk
 from .usecases.cases import Cases
 from .usecases.exports import Exports
@@ -43,6 +44,7 @@ class Services:
     handlers: Handlers
     cases: Cases
     bulk: CaseBulk
+    biting: Biting
     runs: Runs
     results: Results
     exports: Exports
@@ -77,6 +79,7 @@ def build_services(
         handlers=Handlers(database=database, clock=clock),
         cases=Cases(database=database, clock=clock, checks=checks),
         bulk=CaseBulk(database=database, clock=clock, checks=checks),
+        biting=Biting(database=database, executor=executor, regex=regex, languages=languages),
         runs=Runs(
             database=database,
             settler=settler,

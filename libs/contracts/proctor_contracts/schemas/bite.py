@@ -145,10 +145,14 @@ class BiteReport(Wire):
 
 
 class BiteRequest(Strict):
-    """Which cases of an integration; killed mutants are left out of the answer unless `full`."""
+    """Which cases of an integration, `without` which kinds of mutants.
+
+    Killed mutants are left out of the answer unless `full`.
+    """
 
     integration_id: UUID
     case_ids: Annotated[tuple[UUID, ...], Field(min_length=1, max_length=2_000)] | None = None
     category: Category | None = None
     tag: Tag | None = None
+    without: Annotated[tuple[MutantKind, ...], Field(max_length=20)] = ()
     full: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from uuid import UUID
 
 from proctor_contracts.cases import CaseFields
@@ -39,23 +39,29 @@ _OF_WORDS: tuple[Callable[[Original], Made], ...] = (
     silent,
     courteous,
 )
+_OF_SKETCHES = (negated, foreign, silent, courteous)
 _HOW = "add reference: {messages: [{content: …, toolCalls: […]}], outcomes: {…}} that solves the case"
 
 
-def mutants(original: Original) -> tuple[tuple[Mutant, ...], tuple[SkippedMutants, ...]]:
-    """Make every mutant of a conversation, and say which kinds do not apply.
+def mutants(
+    original: Original, *, without: Collection[MutantKind] = ()
+) -> tuple[tuple[Mutant, ...], tuple[SkippedMutants, ...]]:
+    """Make every mutant of a conversation but those of some kinds, and say which kinds do not apply.
 
     Of a sketch, calls are left alone: they were made from the checks, which find them missing for certain.
     """
     made: list[Mutant] = []
     left: list[SkippedMutants] = []
-    for make in _OF_WORDS if original.sketched else (*_OF_CALLS, *_OF_WORDS):
+    for make in _OF_SKETCHES if original.sketched else (*_OF_CALLS, *_OF_WORDS):
         match make(original):
             case SkippedMutants() as reason:
                 left.append(reason)
             case found:
-                made += found
-    return tuple(one for one in made if _differs(one, original)), tuple(left)
+                made += (one for one in found if _differs(one, original))
+    return (
+        tuple(one for one in made if one.kind not in without),
+        tuple(one for one in left if one.kind not in without),
+    )
 
 
 def bite(
@@ -63,22 +69,23 @@ def bite(
     context: GradingContext,
     *,
     run_threshold: int | None = None,
+    without: Collection[MutantKind] = (),
     case_id: UUID | None = None,
 ) -> CaseBite:
     """Say which mutants of a case's reference its checks by code let through.
 
     `context` gives the engines and the agent's prompt; `run_threshold` is what a case without a threshold of
-    its own must reach (70 if None). Blocks while patterns run, as `grade` does.
+    its own must reach (70 if None); mutants of kinds in `without` are not made. Blocks while patterns run, as `grade` does.
     """
     threshold = next(one for one in (case.threshold, run_threshold, DEFAULT_THRESHOLD) if one is not None)
     if case.reference is None:
-        return _sketched(case, context, threshold, case_id)
+        return _sketched(case, context, threshold, without=without, case_id=case_id)
     if failing := check_reference(case, context):
         said = "; ".join(f"{check_name(one)}: {one.message}" for one in failing)
         message = f"the reference does not pass the case's own checks: {said}"
         return _view(case, case_id, BiteOutcome.REFERENCE_FAILS, message)
     original = from_reference(case, case.reference, regex=context.regex, prompt=context.prompt)
-    found, left = mutants(original)
+    found, left = mutants(original, without=without)
     views = tuple(_graded(one, original, context, threshold) for one in found)
     counts = Counter(one.status for one in views)
     decided = counts[MutantStatus.KILLED] + counts[MutantStatus.SURVIVED]
@@ -89,11 +96,18 @@ def bite(
     return _view(case, case_id, BiteOutcome.SCORED, message, views=views, left=left)
 
 
-def _sketched(case: CaseFields, context: GradingContext, threshold: int, case_id: UUID | None) -> CaseBite:
+def _sketched(
+    case: CaseFields,
+    context: GradingContext,
+    threshold: int,
+    *,
+    without: Collection[MutantKind],
+    case_id: UUID | None,
+) -> CaseBite:
     """Look at a case without a reference: what do its checks alone let through."""
     outcome = BiteOutcome.NO_REFERENCE
     original = sketch(case, regex=context.regex, prompt=context.prompt)
-    found, left = mutants(original)
+    found, left = mutants(original, without=without)
     right = judged(
         Mutant(MutantKind.DOES_NOTHING, "", "", "", original.transcript, original.outcomes),
         original,

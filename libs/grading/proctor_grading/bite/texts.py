@@ -56,9 +56,12 @@ def negated(original: Original) -> Made:
         return skipped(kind, _UNKNOWN)
     if not original.sketched and not any(is_prose(entry.content) for entry in original.replies):
         return skipped(kind, _DATA)
+    says_no = any(refuses(word, speech) for word in original.words)
+    if original.sketched and says_no:
+        return skipped(kind, "the words that the checks ask for say no by themselves")
     wholes = [speech.denied.format(reply=entry.content) for entry in original.replies]
     shorts = [_refusal(original, entry, speech) for entry in original.replies]
-    told = [(f"{kind}:short", shorts)]
+    told = [] if says_no else [(f"{kind}:short", shorts)]
     if not original.sketched:  # of bare words, the two are the same
         told.append((f"{kind}:whole", wholes))
     return tuple(
@@ -84,7 +87,7 @@ def foreign(original: Original) -> Made:
         return skipped(kind, _DATA)
     short = [word for word in original.words if _SHORT.fullmatch(word)]
     made = []
-    for other in speech.others:
+    for other in speech.others[:1] if original.sketched else speech.others:
         there = LANGUAGES[other]
         texts = [_with_words(there.foreign, _held(entry, short)) for entry in original.replies]
         made.append(
