@@ -1,7 +1,7 @@
 """The cells of one sheet as text, as its author sees them.
 
 Numbers lose what only the file format knows (7.0 is 7), dates are written ISO, percentages with their sign.
-A merged range has its text in every row of its first column. A formula counts by the value that was last calculated.
+A merged range has its text in every row of its first column. A formula counts by its last calculated value.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from openpyxl import load_workbook
 from openpyxl.utils import get_column_letter
 
 from .archive import DAMAGED, damaged
-from .escapes import unescaped
 from .package import Package, SheetPart
 from .scanning import Area, SheetScan
 
@@ -33,7 +32,10 @@ _NO_VALUE = (
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a cell, or None when it is empty; `problem` says why its content is not usable."""
+    """The text of a cell as the file has it (see `escapes`), or None when it is empty.
+
+    `problem` says why the content is not usable.
+    """
 
     text: str | None = None
     problem: str | None = None
@@ -81,17 +83,18 @@ def read_rows(package: Package, sheet: SheetPart, found: SheetScan) -> Iterator[
         cells = [
             _cell(raw, formula=(number, index) in found.formulas) for index, raw in enumerate(values, start=1)
         ]
+        blank = Row(number, cells).blank
         while pending and pending[-1].top <= number:
             area = pending.pop()
             if area.left <= len(cells):
                 active[area.left] = (area, cells[area.left - 1])
+        # What a range says of rows that have nothing else is no case.
         active = {left: one for left, one in active.items() if one[0].bottom >= number}
         for left, (_, cell) in active.items():
             cells[left - 1] = cell
         wide = any(area.right > area.left for area, _ in active.values())
-        row = Row(number, cells, heading=wide and sum(cell != EMPTY for cell in cells) == 1)
-        if not row.blank:
-            yield row
+        if not blank:
+            yield Row(number, cells, heading=wide and sum(cell != EMPTY for cell in cells) == 1)
 
 
 def _raw(
@@ -120,7 +123,7 @@ def _cell(raw: Any, *, formula: bool) -> Cell:
     if value is None:
         return Cell(problem=_NO_VALUE) if formula else EMPTY
     if isinstance(value, str):
-        return Cell(unescaped(value)) if value else EMPTY
+        return Cell(value) if value else EMPTY
     return Cell(_shown(value, raw.number_format))
 
 

@@ -1,0 +1,114 @@
+"""From the bytes of a workbook to drafts of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from proctor_casefiles.categories import CategoryTable
+from proctor_casefiles.drafts import CaseDraft, FileRefused, Reading
+from proctor_casefiles.words import lookalike
+from proctor_contracts.schemas.imports import ImportProblem
+
+from .archive import Archive
+from .cells import Row, read_rows
+from .header import Header, find_header, known_columns
+from .limits import LIMITS, Limits
+from .package import Package, SheetPart, open_package
+from .rows import RowReader
+from .scanning import SheetScan, scan_sheet
+
+__all__ = ["read_workbook"]
+
+
+def read_workbook(
+    data: bytes, *, categories: CategoryTable, locale: str = "uk", limits: Limits = LIMITS
+) -> Reading:
+    """Read the first visible sheet that has the headers; hidden rows are read like others.
+
+    What is wrong in a row is in its draft. `locale` is the language that the agent should speak.
+
+    Raises:
+        FileRefused: when the file is no workbook, is beyond a limit, or has no sheet with the headers.
+    """
+    package = open_package(Archive(data, limits=limits))
+    sheet, found, header = _chosen(package, limits)
+    reader = RowReader(header, sheet=sheet.name, categories=categories, locale=locale)
+    drafts: list[CaseDraft] = []
+    warnings = [*_left_out(package, sheet, header)]
+    for row in read_rows(package, sheet, found):
+        if row.number <= header.row:
+            continue
+        if row.heading:
+            message = f"row {row.number} is one text over several columns: a heading, not a case"
+            warnings.append(ImportProblem(sheet=sheet.name, cell=row.address(0), message=message))
+        else:
+            drafts.append(reader.draft(row))
+    return Reading(drafts=_told_apart(drafts), warnings=tuple(warnings))
+
+
+def _chosen(package: Package, limits: Limits) -> tuple[SheetPart, SheetScan, Header]:
+    almost: FileRefused | None = None
+    visible = [sheet for sheet in package.sheets if sheet.visible][: limits.sheets]
+    for sheet in visible:
+        found = scan_sheet(package.archive, sheet.path)
+        try:
+            header = find_header(read_rows(package, sheet, found), sheet=sheet.name)
+        except FileRefused as refused:
+            if refused.code not in {"missing_columns", "ambiguous_headers"}:
+                raise
+            almost = almost or refused
+            continue
+        if header is not None:
+            return sheet, found, header
+    if almost is not None:
+        raise almost
+    names = ", ".join(
+        f"«{known_columns()[field][0]}»" for field in ("ref", "category", "name", "rubric", "message")
+    )
+    searched = ", ".join(repr(sheet.name) for sheet in visible) or "none is visible"
+    raise FileRefused(
+        "no_headers",
+        f"no sheet has a row of headers such as {names} (English and Russian do too); searched: {searched}",
+    )
+
+
+def _left_out(package: Package, chosen: SheetPart, header: Header) -> Iterator[ImportProblem]:
+    for column, name in header.unknown:
+        cell = Row(header.row, ()).address(column)
+        yield ImportProblem(
+            sheet=chosen.name, cell=cell, message=f"the column {name[:100]!r} is not known and was left out"
+        )
+    others = [sheet.name for sheet in package.sheets if sheet.visible and sheet is not chosen]
+    if others:
+        said = ", ".join(repr(name) for name in others)
+        yield ImportProblem(sheet=chosen.name, message=f"only this sheet was read; left out: {said}")
+
+
+def _told_apart(drafts: Sequence[CaseDraft]) -> list[CaseDraft]:
+    """Refuse what repeats a case of the same file, and warn of refs that only look different."""
+    seen: dict[tuple[str, Any], CaseDraft] = {}
+    alike: dict[str, CaseDraft] = {}
+    result: list[CaseDraft] = []
+    for draft in drafts:
+        field = "ref" if draft.fields.get("ref") else "name"
+        value = draft.fields.get(field)
+        first = seen.setdefault((field, value), draft) if value else draft
+        if first is not draft:
+            rows = f"{_row(first)} and {_row(draft)}"
+            message = f"{rows} have the same {_LABELS[field]} {value!r}; the first one counts"
+            result.append(replace(draft, problems=(*draft.problems, draft.at(field, message))))
+        elif value and field == "ref" and (other := alike.setdefault(lookalike(value), draft)) is not draft:
+            message = f"{value!r} looks like {other.fields['ref']!r} in {_row(other)}, but is another ID"
+            result.append(replace(draft, warnings=(*draft.warnings, draft.at(field, message))))
+        else:
+            result.append(draft)
+    return result
+
+
+_LABELS = {"ref": "ID", "name": "name and no ID:"}
+
+
+def _row(draft: CaseDraft) -> str:
+    return f"row {draft.place.lstrip('ABCDEFGHIJKLMNOPQRSTUVWXYZ')}"
