@@ -19,7 +19,7 @@ from proctor_contracts.assertions import Assertion
 
 from .words import comparable
 
-__all__ = ["CategoryTable", "CategoryTableInvalid", "built_in_categories", "read_categories"]
+__all__ = ["CategoryTable", "CategoryTableInvalid", "default_categories", "read_categories"]
 
 _BUILT_IN = Path(__file__).with_name("data") / "categories.json"
 _KEYS = {"names", "description", "assertions"}
@@ -37,36 +37,39 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class CategoryTable:
-    """Assertions by category, with `{{description}}`, `{{name}}`, `{{category}}` and `{{locale}}` in them."""
+    """Assertions by category, with `{{description}}`, `{{name}}`, `{{category}}` and `{{language}}` in them."""
 
     known: Mapping[str, _Entry]
     others: _Entry
 
-    def typical(
-        self, *, category: str, name: str, description: str, locale: str
+    def assertions(
+        self, *, category: str, name: str, description: str, language: str
     ) -> tuple[dict[str, Any], ...] | None:
         """Make the checks of a case; None when category and description give nothing to check."""
         entry = self.known.get(comparable(category), self.others)
         told = description or entry.description
         if not told and _speaks_of(entry.assertions, "description"):
             return None
-        words = {"description": told, "name": name, "category": category, "locale": locale[:2]}
+        words = {"description": told, "name": name, "category": category, "language": language[:2]}
         return tuple(_filled(assertion, words) for assertion in entry.assertions) or None
 
 
 @cache
-def built_in_categories() -> CategoryTable:
+def default_categories() -> CategoryTable:
     """The table that Proctor brings."""
     return read_categories(_BUILT_IN.read_text(encoding="utf-8"))
 
 
-def read_categories(text: str) -> CategoryTable:
-    """Read a table from JSON or YAML.
+def read_categories(text: str | bytes) -> CategoryTable:
+    """Read a table from JSON or YAML in UTF-8.
 
     Raises:
         CategoryTableInvalid: naming the place.
     """
-    document = _parsed(text)
+    try:
+        document = _parsed(text if isinstance(text, str) else text.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise CategoryTableInvalid(f"this is not UTF-8 at byte {error.start}") from error
     if not isinstance(document, dict) or not isinstance(document.get("categories"), list):
         raise CategoryTableInvalid(
             "a category table is {categories: [{names, assertions}], others: {assertions}}"
@@ -108,7 +111,7 @@ def _entry(item: Any, place: str) -> _Entry:
     description = item.get("description", "")
     if not isinstance(description, str):
         raise CategoryTableInvalid(f"{place}.description: should be text")
-    words = {"description": "x", "name": "x", "category": "x", "locale": "uk"}
+    words = {"description": "x", "name": "x", "category": "x", "language": "uk"}
     for index, assertion in enumerate(item["assertions"]):
         try:
             _assertion().validate_python(_filled(assertion, words))

@@ -8,7 +8,7 @@ from typing import Any
 
 from proctor_casefiles.categories import CategoryTable
 from proctor_casefiles.drafts import CaseDraft, FileRefused, Reading
-from proctor_casefiles.words import lookalike
+from proctor_casefiles.words import lookalike, trimmed
 from proctor_contracts.schemas.imports import ImportProblem
 
 from .archive import Archive
@@ -19,38 +19,48 @@ from .package import Package, SheetPart, open_package
 from .rows import RowReader
 from .scanning import SheetScan, scan_sheet
 
-__all__ = ["read_workbook"]
+__all__ = ["read_cases"]
 
 
-def read_workbook(
-    data: bytes, *, categories: CategoryTable, locale: str = "uk", limits: Limits = LIMITS
+def read_cases(
+    data: bytes,
+    *,
+    table: CategoryTable,
+    language: str = "uk",
+    sheet: str | None = None,
+    limits: Limits = LIMITS,
 ) -> Reading:
-    """Read the first visible sheet that has the headers; hidden rows are read like others.
+    """Read the first visible sheet that has the headers, or the one named `sheet`; hidden rows are data too.
 
-    What is wrong in a row is in its draft. `locale` is the language that the agent should speak.
+    What is wrong in a row is in its draft. `language` is the one that the agent should speak.
 
     Raises:
         FileRefused: when the file is no workbook, is beyond a limit, or has no sheet with the headers.
     """
     package = open_package(Archive(data, limits=limits))
-    sheet, found, header = _chosen(package, limits)
-    reader = RowReader(header, sheet=sheet.name, categories=categories, locale=locale)
+    chosen, found, header = _chosen(package, limits, named=sheet)
+    reader = RowReader(header, sheet=chosen.name, categories=table, language=language)
     drafts: list[CaseDraft] = []
-    warnings = [*_left_out(package, sheet, header)]
-    for row in read_rows(package, sheet, found):
+    warnings = [*_left_out(package, chosen, header)]
+    for row in read_rows(package, chosen, found):
         if row.number <= header.row:
             continue
         if row.heading:
             message = f"row {row.number} is one text over several columns: a heading, not a case"
-            warnings.append(ImportProblem(sheet=sheet.name, cell=row.address(0), message=message))
+            warnings.append(ImportProblem(sheet=chosen.name, cell=row.address(0), message=message))
         else:
             drafts.append(reader.draft(row))
     return Reading(drafts=_told_apart(drafts), warnings=tuple(warnings))
 
 
-def _chosen(package: Package, limits: Limits) -> tuple[SheetPart, SheetScan, Header]:
+def _chosen(package: Package, limits: Limits, *, named: str | None) -> tuple[SheetPart, SheetScan, Header]:
     almost: FileRefused | None = None
     visible = [sheet for sheet in package.sheets if sheet.visible][: limits.sheets]
+    if named is not None:
+        visible = [sheet for sheet in package.sheets if trimmed(sheet.name) == trimmed(named)]
+        if not visible:
+            names = ", ".join(repr(sheet.name) for sheet in package.sheets if sheet.visible)
+            raise FileRefused("no_such_sheet", f"there is no sheet {named!r}; the workbook has {names}")
     for sheet in visible:
         found = scan_sheet(package.archive, sheet.path)
         try:

@@ -31,15 +31,15 @@ _DEEPEST = 64
 class RowReader:
     """Reads the rows of one sheet."""
 
-    def __init__(self, header: Header, *, sheet: str, categories: CategoryTable, locale: str) -> None:
+    def __init__(self, header: Header, *, sheet: str, categories: CategoryTable, language: str) -> None:
         self._header = header
         self._sheet = sheet
         self._categories = categories
-        self._locale = locale
+        self._language = language
 
     def draft(self, row: Row) -> CaseDraft:
         """Read a row; what is wrong in it is noted, cell by cell, and the rest read all the same."""
-        return _Reading(row, self._header, self._sheet).draft(self._categories, self._locale)
+        return _Reading(row, self._header, self._sheet).draft(self._categories, self._language)
 
 
 class _Reading:
@@ -51,7 +51,7 @@ class _Reading:
         self._places: dict[str, str] = {}
         self._problems: list[ImportProblem] = []
 
-    def draft(self, categories: CategoryTable, locale: str) -> CaseDraft:
+    def draft(self, categories: CategoryTable, language: str) -> CaseDraft:
         """Read everything that the header names."""
         self._plain("ref", needed=False)
         self._plain("category", needed=True)
@@ -67,7 +67,7 @@ class _Reading:
         for field in JSON_FIELDS:
             self._json(field)
         self._input()
-        typical = self._typical(categories, locale)
+        typical = self._typical(categories, language)
         first = min((columns[0] for columns in self._columns.values()), default=0)
         return CaseDraft(
             fields=self._fields,
@@ -200,7 +200,7 @@ class _Reading:
             where = columns or self._columns["input"]
             self._note(where[0], f"«{known_columns()['message'][0]}» is empty")
 
-    def _typical(self, categories: CategoryTable, locale: str) -> Typical | None:
+    def _typical(self, categories: CategoryTable, language: str) -> Typical | None:
         if self._fields.get("assertions") is not None:
             return None
         self._fields.pop("assertions", None)
@@ -214,11 +214,11 @@ class _Reading:
         broken = any(problem.cell in {told, self._places["category"]} for problem in self._problems)
         if not isinstance(category, str) or broken:
             return None
-        found = categories.typical(
+        found = categories.assertions(
             category=category,
             name=name or "",
             description=trimmed(self._fields.get("rubric") or ""),
-            locale=locale,
+            language=language,
         )
         if found is None:
             message = (
