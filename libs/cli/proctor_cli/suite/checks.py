@@ -14,7 +14,7 @@ from proctor_grading.reference import reference_problems
 from proctor_grading.regex import QuickJsRegex
 
 from .model import Origin, Suite
-from .problems import Path, SuiteProblem, dotted
+from .problems import SuiteProblem, dotted, undotted
 from .runners import runner_doubts
 
 __all__ = ["Checked", "checked", "faults_of"]
@@ -87,6 +87,4 @@ def _facts(suite: Suite) -> AgentFacts:
 
 def _pointed(origin: Origin, found: Iterator[tuple[str, str]]) -> Iterator[SuiteProblem]:
     for place, message in found:
-        steps = place.split(".") if place else []
-        path: Path = tuple(int(step) if step.isdecimal() else step for step in steps)
-        yield origin.problem(path, message)
+        yield origin.problem(undotted(place), message)
