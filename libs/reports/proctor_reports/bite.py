@@ -30,8 +30,8 @@ _STATUS = {
     MutantStatus.KILLED: ("✓", "green", "fails"),
 }
 _HOW = (
-    "A case without a reference has no score: give it one that solves the case, `reference: {messages: [{content: "
-    "…, toolCalls: […]}], outcomes: {…}}`. What is listed for it passes even so."
+    "A case without a reference has no score: give it one that solves the case, `reference: {messages: "
+    "[{content: …, toolCalls: […]}], outcomes: {…}}`. What is listed for it passes even so."
 )
 _QUIET = frozenset({MutantStatus.KILLED, MutantStatus.LEFT_TO_JUDGE, MutantStatus.UNDECIDED})
 

@@ -27,6 +27,9 @@ _FORMATS: tuple[_Format, ...] = ("text", "markdown", "json")
     "--min-score", type=click.IntRange(0, 100), help="End with 1 below this score, with 2 without a score."
 )
 @click.option(
+    "--without", multiple=True, metavar="KIND", help="Make no wrong conversations of this kind. Repeatable."
+)
+@click.option(
     "--all", "every", is_flag=True, help="Show what fails as it should, too, and what does not apply."
 )
 @click.option("--format", "format_", type=click.Choice(_FORMATS), default="text", show_default=True)
@@ -38,6 +41,7 @@ def command(
     suite: Path,
     refs: tuple[str, ...],
     min_score: int | None,
+    without: tuple[str, ...],
     every: bool,
     format_: _Format,
     output: Path | None,
@@ -49,7 +53,7 @@ def command(
     """
     if output is not None:
         check_writable(output)
-    report = _bitten(suite, context, refs)
+    report = _bitten(suite, context, refs, without)
     text = _rendered(report, format_, context, every=every, file=output is not None)
     if output is None:
         context.screen.show(text)
@@ -69,16 +73,21 @@ def command(
     return ExitCode.PASSED
 
 
-def _bitten(path: Path, context: Context, refs: tuple[str, ...]) -> BiteReport:
+def _bitten(path: Path, context: Context, refs: tuple[str, ...], without: tuple[str, ...]) -> BiteReport:
     from proctor_cli.suite.checks import checked  # noqa: PLC0415 - brings the regex engine
     from proctor_cli.suite.load import load_suite  # noqa: PLC0415 - not needed for --help
     from proctor_cli.suite.problems import SuiteInvalid, suggestion  # noqa: PLC0415 - as above
+    from proctor_contracts.schemas.bite import MutantKind  # noqa: PLC0415 - as above
     from proctor_grading.bite.score import bite  # noqa: PLC0415 - as above
     from proctor_grading.bite.summary import bite_report  # noqa: PLC0415 - as above
     from proctor_grading.context import GradingContext  # noqa: PLC0415 - as above
     from proctor_grading.detector import installed_detector  # noqa: PLC0415 - as above
     from proctor_grading.regex import QuickJsRegex  # noqa: PLC0415 - as above
 
+    kinds = [kind.value for kind in MutantKind]
+    for kind in without:
+        if kind not in kinds:
+            raise Stop(ExitCode.USAGE, f"there is no kind {kind!r}; {suggestion(kind, kinds)}")
     suite = load_suite(path, context.env)
     if faults := checked(suite).problems:
         raise SuiteInvalid(faults)
@@ -93,7 +102,8 @@ def _bitten(path: Path, context: Context, refs: tuple[str, ...]) -> BiteReport:
     )
     chosen = [case for case in suite.cases if (case.ref in refs if refs else case.is_active)]
     threshold = suite.header.run.score_threshold
-    return bite_report(bite(case, grading, run_threshold=threshold) for case in chosen)
+    left = [MutantKind(kind) for kind in without]
+    return bite_report(bite(case, grading, run_threshold=threshold, without=left) for case in chosen)
 
 
 def _rendered(report: BiteReport, format_: _Format, context: Context, *, every: bool, file: bool) -> str:

@@ -38,6 +38,8 @@ def advice(mutant: Mutant, original: Original, found: Judged, *, threshold: int)
 
 def check_name(result: AssertionResult) -> str:
     """Name a check: its kind, with its ref or its place among the case's assertions."""
+    if result.kind.startswith("budget_"):
+        return result.kind
     return f"{result.kind} [{result.ref or f'assertions.{result.index}'}]"
 
 

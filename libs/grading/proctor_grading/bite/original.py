@@ -17,7 +17,7 @@ from proctor_contracts.assertions import (
     ToolSequence,
 )
 from proctor_contracts.base import Json
-from proctor_contracts.cases import CaseFields, Reference, ReferenceMessage
+from proctor_contracts.cases import CaseFields, Reference, ReferenceMessage, ScriptedMulti, ScriptedSingle
 from proctor_contracts.tool_assertions import SequenceMode
 from proctor_contracts.transcript import ToolCallRecord, TranscriptEntry
 from proctor_grading.context import RegexEngine, RegexFound
@@ -48,7 +48,7 @@ def sketch(case: CaseFields, *, regex: RegexEngine, prompt: str) -> Original:
     words = list(dict.fromkeys(_asked(case)))
     calls = tuple(_calls(case))
     expected = next((one.expected for one in case.assertions if isinstance(one, Lang)), None)
-    language = expected or guess_language(words) or "en"
+    language = expected or guess_language(words, before=_user_texts(case)) or "en"
     polite = LANGUAGES[language].courtesy if language in LANGUAGES else "OK"
     message = ReferenceMessage(content=", ".join(words) or polite, tool_calls=calls)
     outcomes = {
@@ -78,6 +78,15 @@ def _original(
         words=tuple(dict.fromkeys(_wanted(case, bare.replies, regex)))[:_MOST_WORDS],
         sketched=sketched,
     )
+
+
+def _user_texts(case: CaseFields) -> tuple[str, ...]:
+    """What the case says to the agent."""
+    match case.input:
+        case ScriptedSingle(message=message):
+            return (message,)
+        case ScriptedMulti(messages=messages):
+            return tuple(line.content for line in messages if line.role == "user")
 
 
 def _asked(case: CaseFields) -> Iterator[str]:

@@ -75,7 +75,8 @@ def bite(
     """Say which mutants of a case's reference its checks by code let through.
 
     `context` gives the engines and the agent's prompt; `run_threshold` is what a case without a threshold of
-    its own must reach (70 if None); mutants of kinds in `without` are not made. Blocks while patterns run, as `grade` does.
+    its own must reach (70 if None); mutants of kinds in `without` are not made. Blocks while patterns run, as
+    `grade` does.
     """
     threshold = next(one for one in (case.threshold, run_threshold, DEFAULT_THRESHOLD) if one is not None)
     if case.reference is None:

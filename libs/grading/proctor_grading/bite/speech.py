@@ -58,7 +58,7 @@ LANGUAGES: Mapping[str, Speech] = {
         affirmed="Да, конечно, это возможно: {words}",
         denied="Нет, это не так: «{reply}» На самом деле всё наоборот.",
         foreign="Здравствуйте! Мы получили ваш запрос и уже занимаемся этим вопросом",
-        courtesy="Здравствуйте! Спасибо за обращение, хорошего вам дня.",
+        courtesy="Здравствуйте! Спасибо за обращение, мы вам рады.",
         verb=re.compile(
             r"(?:чтобы|можно|можете|можешь|можем|может|нужно|надо|стоит|следует|хотите|хочу|как)\s+"
             r"([^\W\d_]\w*(?:ть|ться|ти|чь))\b"
@@ -106,6 +106,7 @@ _UKRAINIAN = re.compile("[іїєґ]")
 _RUSSIAN = re.compile("[ыэёъ]")
 _CYRILLIC = re.compile("[а-яіїєґё]")
 _LATIN = re.compile("[a-zà-ÿ]")
+_LATIN_WORD = re.compile(r"\b[a-zà-ÿ]{2,}\b")
 _WORD = re.compile(r"[^\W\d_]+")
 _PORTUGUESE = re.compile(r"\b(?:não|você|para|uma|seu|sua|pedido|obrigad[oa]|olá|com|está)\b")
 _ENGLISH = re.compile(
@@ -118,9 +119,11 @@ _SENTENCE = re.compile(r"[^.!?…\n]+[.!?…]*")
 def guess_language(texts: Iterable[str], *, before: Sequence[str] = ()) -> str | None:
     """Say which of the known languages a text is in, None for another or for none.
 
-    Cyrillic without a letter that only one of the two has is what `before` is in, else Ukrainian.
+    Cyrillic without a letter that only one of the two has is what `before` is in, else Ukrainian; names and
+    numbers alone are in the language of `before`.
     """
-    text = nfc("\n".join(texts)).lower()
+    written = nfc("\n".join(texts))
+    text = written.lower()
     cyrillic, latin = len(_CYRILLIC.findall(text)), len(_LATIN.findall(text))
     if cyrillic >= latin and cyrillic:
         own, other = len(_UKRAINIAN.findall(text)), len(_RUSSIAN.findall(text))
@@ -130,7 +133,8 @@ def guess_language(texts: Iterable[str], *, before: Sequence[str] = ()) -> str |
         return "ru" if other > own else "uk"
     portuguese, english = len(_PORTUGUESE.findall(text)), len(_ENGLISH.findall(text))
     if not portuguese and not english:
-        return guess_language(before) if latin and before else None
+        earlier = guess_language(before) if before else None
+        return None if earlier in {"uk", "ru"} and _LATIN_WORD.search(written) else earlier
     return "pt" if portuguese > english else "en"
 
 

@@ -20,6 +20,7 @@ _UNKNOWN = (
 )
 _DATA = "the reference is data, not words"
 _SHORT = re.compile(r"\S+(?:\s+\S+)?")
+_LETTER = re.compile(r"[^\W_]")
 _LINE = 160
 
 
@@ -49,7 +50,7 @@ def broken_promise(original: Original) -> Made:
 def negated(original: Original) -> Made:
     """Keep the words that the checks ask for, and say no where the reference says yes, or yes for no."""
     kind = MutantKind.MEANING_NEGATED
-    if not original.words:
+    if not any(map(_LETTER.search, original.words)):
         return skipped(kind, "no check asks for words that a wrong reply could keep")
     speech = original.speech
     if speech is None:

@@ -63,7 +63,8 @@ def rearranged(original: Original) -> Made:
                 update={"args": _replaced(arguments(call), path, other), "args_raw": None}
             )
             entries = [changed if index == place else one for index, one in enumerate(entry.tool_calls)]
-            dotted = ".".join(map(str, path))
+            plain = not any(isinstance(step, str) and "." in step for step in path)
+            dotted = ".".join(map(str, path)) if plain else canonical_json(path)
             said = f"in {call.name}, {dotted} is {_json(other)} and not {_json(value)}"
             fault = _fault(call, path, value, [one for _, _, one in calls])
             made.append(

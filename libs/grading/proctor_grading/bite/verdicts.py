@@ -51,7 +51,7 @@ def judged(mutant: Mutant, original: Original, context: GradingContext, *, thres
         context,
         tools_captured=True,
         outcomes=mutant.outcomes,
-        effects=() if not mutant.calls and not keeps else None,
+        effects=None if mutant.calls else (),
     )
     results = grade(original.case.assertions, mutant.transcript, known)
     results += _budget(original.case, mutant, known, start=len(results))
