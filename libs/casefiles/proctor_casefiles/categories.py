@@ -37,7 +37,7 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class CategoryTable:
-    """Assertions by category, with `{{description}}`, `{{name}}`, `{{category}}` and `{{language}}` in them."""
+    """Assertions by category, with `{{description}}`, `{{name}}`, `{{category}}`, `{{language}}` in them."""
 
     known: Mapping[str, _Entry]
     others: _Entry

@@ -26,7 +26,7 @@ _DATA = Path(__file__).parents[1] / "data" / "columns.json"
 _NUMBERED = re.compile(r"(.+?) ?#?([0-9]{1,3})")
 _NEEDED = ("category", "name")
 _LEAST_KNOWN = 2
-_MANY = ("message", *JSON_FIELDS)
+_MANY = ("message", "rubric", *JSON_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)

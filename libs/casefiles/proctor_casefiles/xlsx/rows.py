@@ -17,7 +17,7 @@ from proctor_contracts.enums import RetryPolicy
 from proctor_contracts.schemas.imports import ImportProblem
 
 from .cells import Row
-from .escapes import unescaped
+from .escapes import FULL_CELL, cell_length, unescaped
 from .header import JSON_FIELDS, Header, known_columns
 
 __all__ = ["RowReader"]
@@ -78,14 +78,14 @@ class _Reading:
             typical=typical,
         )
 
-    def _text(self, field: str, column: int, *, trim: bool) -> str | None:
-        """Read a cell; None when it is empty, or unusable, which is noted."""
+    def _text(self, field: str, column: int, *, trim: bool, blank: bool = False) -> str | None:
+        """Read a cell; None when it is empty (or blank, if that counts as empty), or unusable, which is noted."""
         cell = self._row[column]
         self._places.setdefault(field, self._row.address(column))
         if cell.problem is not None:
             self._note(column, cell.problem)
             return None
-        if cell.text is None or not trimmed(cell.text):
+        if cell.text is None or not (blank or trimmed(cell.text)):
             return None
         text = unescaped(trimmed(cell.text) if trim else cell.text)
         if reason := unstorable(text):
@@ -108,10 +108,15 @@ class _Reading:
                 self._note(column, f"«{known_columns()[field][0]}» is empty")
 
     def _rubric(self) -> None:
-        described = [self._text("rubric", column, trim=False) for column in self._columns.get("rubric", ())]
-        expected = [self._text("rubric", column, trim=False) for column in self._columns.get("expected", ())]
-        if described or expected:
-            self._fields["rubric"] = "\n\n".join(text for text in (*described, *expected) if text) or None
+        columns = (*self._columns.get("rubric", ()), *self._columns.get("expected", ()))
+        rubric = ""
+        goes_on = False
+        for column in columns:
+            text = self._text("rubric", column, trim=False, blank=goes_on) or ""
+            rubric += text if goes_on or not rubric or not text else f"\n\n{text}"
+            goes_on = cell_length(text) >= FULL_CELL
+        if columns:
+            self._fields["rubric"] = rubric or None
 
     def _chosen(self, field: str, words: Mapping[str, tuple[str, ...]], *, default: str | None) -> None:
         for column in self._columns.get(field, ()):
@@ -160,11 +165,11 @@ class _Reading:
 
     def _json(self, field: str) -> None:
         columns = self._columns.get(field, ())
-        texts = [self._text(field, column, trim=False) or "" for column in columns]
+        texts = [self._text(field, column, trim=False, blank=True) or "" for column in columns]
         if not columns or any(self._unusable(column) for column in columns):
             return
         text = "".join(texts)
-        if text:
+        if trimmed(text):
             self._fields[field] = self._decoded(columns[0], text)
         elif field in {"reference", "budget"}:
             self._fields[field] = None
