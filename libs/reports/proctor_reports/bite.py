@@ -124,7 +124,7 @@ def _marked(report: BiteReport, *, every: bool) -> Iterator[str]:
             yield f"- and {len(shown) - _MUTANTS} more"
         yield ""
     if len(worth) > _LISTED:
-        yield f"And {len(worth) - _LISTED} more cases."
+        yield f"And {len(worth) - _LISTED} more."
 
 
 def _shown(case: CaseBite, *, every: bool) -> list[MutantView]:
