@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 import re
+import time
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from proctor_casefiles.drafts import FileRefused
@@ -50,7 +51,9 @@ class Archive:
         FileRefused: `not_xlsx`, `macro_workbook`, `damaged_xlsx`, `too_large`.
     """
 
-    def __init__(self, data: bytes, *, limits: Limits) -> None:
+    def __init__(
+        self, data: bytes, *, limits: Limits, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         if len(data) > limits.file_bytes:
             raise FileRefused(
                 "too_large",
@@ -60,6 +63,8 @@ class Archive:
         if not data.startswith(_ZIP):
             raise _told_apart(data)
         self.limits = limits
+        self._monotonic = monotonic
+        self._until = monotonic() + limits.seconds
         self._data = data
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
@@ -71,6 +76,18 @@ class Archive:
     def names(self) -> Collection[str]:
         """The parts that are there."""
         return self._zip.NameToInfo.keys()
+
+    def check_time(self) -> None:
+        """Give up when reading has taken too long.
+
+        Raises:
+            FileRefused: `too_slow`.
+        """
+        if self._monotonic() > self._until:
+            message = (
+                f"reading took more than {self.limits.seconds:g} seconds; copy the cases into a new workbook"
+            )
+            raise FileRefused("too_slow", message, too_large=True)
 
     def chunks(self, name: str, *, most: int) -> Iterator[bytes]:
         """Unpack a part piece by piece, at most `most` bytes of it.
@@ -92,6 +109,7 @@ class Archive:
             # What is unpacked never exceeds the size that the table of contents states.
             with self._zip.open(info) as part:
                 while chunk := part.read(_CHUNK):
+                    self.check_time()
                     yield chunk
         except (*DAMAGED, ValueError) as error:
             raise damaged(f"{name} cannot be unpacked") from error

@@ -24,6 +24,7 @@ from .scanning import Area, SheetScan
 __all__ = ["Cell", "Row", "read_rows"]
 
 _EXACT = 10**15
+_CHECKED_ROWS = 256
 _NO_VALUE = (
     "is a formula without a stored value; open the file in a spreadsheet program and save it, "
     "or paste the value"
@@ -83,6 +84,8 @@ def read_rows(package: Package, sheet: SheetPart, found: SheetScan) -> Iterator[
         cells = [
             _cell(raw, formula=(number, index) in found.formulas) for index, raw in enumerate(values, start=1)
         ]
+        if not number % _CHECKED_ROWS:
+            package.archive.check_time()
         blank = Row(number, cells).blank
         while pending and pending[-1].top <= number:
             area = pending.pop()

@@ -13,7 +13,8 @@ _MIB = 1024 * 1024
 class Limits:
     """Sizes in bytes, `text` of one cell in characters, and numbers of things.
 
-    `rows` are those with content, the header among them; `sheets` those searched for one with cases.
+    `rows` are those with content, the header among them; `sheets` those searched for one with cases; `seconds`
+    those that reading may take, however little is left.
     """
 
     file_bytes: int = 5 * _MIB
@@ -30,7 +31,7 @@ class Limits:
     merges: int = 20_000
     sheets: int = 16
     text: int = 200_000
-    problems: int = 1_000
+    seconds: float = 30.0
 
 
 LIMITS = Limits()

@@ -79,7 +79,7 @@ class _Reading:
         )
 
     def _text(self, field: str, column: int, *, trim: bool, blank: bool = False) -> str | None:
-        """Read a cell; None when it is empty (or blank, if that counts as empty), or unusable, which is noted."""
+        """Read a cell; None when it is empty or unusable, which is noted; `blank` text counts as text."""
         cell = self._row[column]
         self._places.setdefault(field, self._row.address(column))
         if cell.problem is not None:
