@@ -1,6 +1,7 @@
 """Every table."""
 
 from .accounts import Account, ApiKey
+from .captures import CapturedConversation
 from .integrations import Handler, Integration, TestCase
 from .outbox import Claim, OutboxDeadRow, OutboxRow
 from .runs import ResultPhase, Run, RunCase, RunEventRow, TestResult
@@ -8,6 +9,7 @@ from .runs import ResultPhase, Run, RunCase, RunEventRow, TestResult
 __all__ = [
     "Account",
     "ApiKey",
+    "CapturedConversation",
     "Claim",
     "Handler",
     "Integration",
