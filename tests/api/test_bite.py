@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
 from tests.api.conftest import BOTH, Api, case
 
 pytestmark = BOTH
@@ -101,6 +103,17 @@ async def test_what_is_not_there_is_refused(api: Api) -> None:
     await other.problem("POST", f"/testing/cases/{ours}/bite", status=404)
     await other.problem("POST", "/testing/cases/bite", {"integrationId": bot}, status=404)
     await api.problem("POST", f"/testing/cases/{ours}/bite", status=403, key=await api.public_key())
+
+
+async def test_too_many_cases_are_refused_before_any_is_scored(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("proctor_api.usecases.bite._MOST_CASES", 1)
+    bot = await api.integration()
+    for name in ("one", "two"):
+        await make(api, bot, name=name)
+    problem = await api.problem("POST", "/testing/cases/bite", {"integrationId": bot})
+    assert "give category or tag" in problem["errors"][0]["message"]
 
 
 async def test_an_integration_without_cases_has_no_score(api: Api) -> None:
