@@ -23,7 +23,7 @@ from .openapi import openapi_document
 from .probes import Probes
 from .problems import validation_error
 from .responses import problem_response
-from .routers import bite, cases, events, integrations, keys, probes, runs
+from .routers import bite, cases, events, imports, integrations, keys, probes, runs
 from .sse import HEARTBEAT_SECONDS
 from .wiring import Services
 
@@ -32,7 +32,15 @@ __all__ = ["Lifespan", "create_app"]
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 _PREFIX = "/api"
-_ROUTERS = (integrations.router, keys.router, cases.router, bite.router, runs.router, events.router)
+_ROUTERS = (
+    integrations.router,
+    keys.router,
+    imports.router,
+    cases.router,
+    bite.router,
+    runs.router,
+    events.router,
+)
 
 
 class _App(FastAPI):

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from proctor_chassis.bus.port import Bus, DeadSubscription, Listener, Subscription
@@ -36,6 +37,9 @@ from .pipeline.assembly import Pipeline
 from .usecases.accounts import AccountLimits
 from .usecases.exports import ExportFormat
 from .wiring import Services, build_services
+
+if TYPE_CHECKING:  # read only where somebody imports cases
+    from proctor_casefiles.categories import CategoryTable
 
 __all__ = ["LOCAL_ACCOUNT", "LocalApi", "open_local", "problem_of"]
 
@@ -175,6 +179,7 @@ async def open_local(
     executor: Executor,
     clock: Callable[[], datetime],
     languages: LanguageDetector | None = None,
+    categories: CategoryTable | None = None,
     meters: Meters | None = None,
 ) -> AsyncIterator[LocalApi]:
     """Open the database, bring it up to date and put the API together.
@@ -205,6 +210,7 @@ async def open_local(
         regex=regex,
         executor=executor,
         languages=languages,
+        categories=categories,
     )
     try:
         await upgrade_database(database)

@@ -91,6 +91,7 @@ class ApiProcess:
             regex=QuickJsRegex(),
             executor=self._thread,
             languages=installed_detector(),
+            categories=settings.categories,
         )
         probes = Probes(
             database=self._database,

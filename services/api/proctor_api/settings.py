@@ -5,14 +5,18 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 from proctor_chassis.settings import BusSettings, DatabaseSettings, HttpSettings, LogSettings, SettingsError
 from proctor_contracts.agents import JudgeSettings
 from proctor_contracts.enums import Provider
 from proctor_contracts.topology import FIXED_POOLS
 
-__all__ = ["ApiSettings", "judge_from_env"]
+if TYPE_CHECKING:  # read only where somebody imports cases
+    from proctor_casefiles.categories import CategoryTable
+
+__all__ = ["ApiSettings", "categories_from_env", "judge_from_env"]
 
 PORT = 8080
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
@@ -29,6 +33,7 @@ class ApiSettings:
     bus: BusSettings
     database: DatabaseSettings
     judge: JudgeSettings | None = None
+    categories: CategoryTable | None = None
     auto_migrate: bool = True
     transaction_pooler: bool = False
     pool_size: int = 10
@@ -42,7 +47,7 @@ class ApiSettings:
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Self:
         """Read the chassis' variables, and PROCTOR_JUDGE_PROVIDER, _MODEL and _VOTES, PROCTOR_AUTO_MIGRATE,
-        PROCTOR_TRANSACTION_POOLER and PROCTOR_DATABASE_CONNECTIONS.
+        PROCTOR_TRANSACTION_POOLER, PROCTOR_DATABASE_CONNECTIONS and PROCTOR_CASE_CATEGORIES.
 
         Raises:
             SettingsError: naming the variable that is missing or wrong.
@@ -53,6 +58,7 @@ class ApiSettings:
             bus=BusSettings.from_env(env).required(),
             database=DatabaseSettings.from_env(env).required(),
             judge=judge_from_env(env),
+            categories=categories_from_env(env),
             auto_migrate=_flag(env, "PROCTOR_AUTO_MIGRATE", default=True),
             transaction_pooler=_flag(env, "PROCTOR_TRANSACTION_POOLER", default=False),
             pool_size=_connections(env),
@@ -79,6 +85,23 @@ def judge_from_env(env: Mapping[str, str]) -> JudgeSettings | None:
     if votes is None:
         raise SettingsError("PROCTOR_JUDGE_VOTES: should be 1, 3 or 5")
     return JudgeSettings.model_validate({"provider": provider, "model": model, "votes": votes})
+
+
+def categories_from_env(env: Mapping[str, str]) -> CategoryTable | None:
+    """Read the table of usual checks that PROCTOR_CASE_CATEGORIES names; None when it names none.
+
+    Raises:
+        SettingsError: when the file cannot be read or is no such table.
+    """
+    path = env.get("PROCTOR_CASE_CATEGORIES", "").strip()
+    if not path:
+        return None
+    from proctor_casefiles.categories import read_categories  # noqa: PLC0415 - only where one is named
+
+    try:
+        return read_categories(Path(path).read_bytes())
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"PROCTOR_CASE_CATEGORIES: {path}: {error}") from error
 
 
 def _flag(env: Mapping[str, str], name: str, *, default: bool) -> bool:

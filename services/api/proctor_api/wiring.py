@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from proctor_contracts.agents import JudgeSettings
 from proctor_contracts.messages import RunCancelled
@@ -19,15 +20,20 @@ from .pipeline.settle import Settler
 from .usecases.accounts import Accounts
 from .usecases.bite import Biting
 from .usecases.bulk import CaseBulk
+from .usecases.case_files import CaseFiles
 from .usecases.cases import Cases
 from .usecases.exports import Exports
 from .usecases.feed import Feed
 from .usecases.handlers import Handlers
+from .usecases.imports import Imports
 from .usecases.integrations import Integrations
 from .usecases.keys import Keys
 from .usecases.results import Results
 from .usecases.runs import Runs
 from .usecases.validation import CaseChecks, examiner
+
+if TYPE_CHECKING:  # read only where somebody imports cases
+    from proctor_casefiles.categories import CategoryTable
 
 __all__ = ["Services", "build_services"]
 
@@ -45,6 +51,8 @@ class Services:
     cases: Cases
     bulk: CaseBulk
     biting: Biting
+    imports: Imports
+    case_files: CaseFiles
     runs: Runs
     results: Results
     exports: Exports
@@ -65,8 +73,12 @@ def build_services(
     regex: RegexEngine,
     executor: Executor,
     languages: LanguageDetector | None = None,
+    categories: CategoryTable | None = None,
 ) -> Services:
-    """Put the use cases together; `executor` is the one thread on which `regex` may be used."""
+    """Put the use cases together; `executor` is the one thread on which `regex` may be used.
+
+    `categories` are the usual checks of cases by category, instead of those that Proctor brings.
+    """
     checks = CaseChecks(executor=executor, examine=examiner(regex=regex, languages=languages))
     authenticator = Authenticator(database=database, clock=clock, monotonic=monotonic)
     results = Results(database=database, clock=clock)
@@ -80,6 +92,8 @@ def build_services(
         cases=Cases(database=database, clock=clock, checks=checks),
         bulk=CaseBulk(database=database, clock=clock, checks=checks),
         biting=Biting(database=database, executor=executor, regex=regex, languages=languages),
+        imports=Imports(database=database, clock=clock, checks=checks, categories=categories),
+        case_files=CaseFiles(database=database),
         runs=Runs(
             database=database,
             settler=settler,
