@@ -134,6 +134,13 @@ async def test_whoever_watches_hears_that_the_case_began(stage: Stage) -> None:
     ]
 
 
+async def test_whoever_watches_hears_in_which_weather_the_case_began(stage: Stage) -> None:
+    await stage.bus.publish(job(weather="timeout@1"))
+    await stage.facts_are(1)
+    (started,) = (message for message in stage.heard if isinstance(message, LiveEvent))
+    assert started.data["weather"] == "timeout@1"
+
+
 async def test_the_same_job_delivered_twice_is_played_once(stage: Stage) -> None:
     await stage.bus.publish(job())
     await stage.bus.publish(job())

@@ -156,6 +156,16 @@ def test_a_recorded_answer_goes_first_until_its_record_changes() -> None:
     assert answer(read, {"id": "a"}, memory, recorded) == {"id": "a", "city": "Київ", "qty": 5}
 
 
+def test_a_record_made_here_is_found_whatever_was_recorded_of_it_before() -> None:
+    memory = Memory()
+    missing = ToolCallRecord(name="get_order", args={"id": "a"}, result={"found": False, "error": "no order"})
+    recorded = Recorded.of([missing])
+    read = handler("get_order")
+    assert answer(read, {"id": "a"}, memory, recorded) == {"found": False, "error": "no order"}
+    answer(handler("create_order"), {"id": "a", "qty": 2}, memory, recorded)
+    assert answer(read, {"id": "a"}, memory, recorded) == {"id": "a", "qty": 2}
+
+
 def test_without_anything_else_the_schema_makes_an_answer() -> None:
     schema = {
         "type": "object",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from proctor_contracts.cases import CaseFields
 from proctor_contracts.enums import ResultStatus, RunStatus, Trigger
 from proctor_contracts.schemas.cases import BulkCases
 from proctor_contracts.schemas.common import FieldProblem
@@ -23,7 +24,7 @@ from .suite.problems import SuiteInvalid, SuiteProblem
 
 __all__ = ["Player", "document_with_history", "explained"]
 
-_PARCEL = 2_000
+_PARCEL = 500
 _SECONDS_TO_STOP = 30.0
 _MOST_ANCESTORS = 50
 
@@ -50,7 +51,6 @@ class Player:
             raise _pointed(refused, self._header_problems(refused.problem.errors)) from refused
         ids = await self._save(bot.id, indexes)
         request = run_request(self.suite, overrides, integration_id=bot.id, case_ids=ids, trigger=trigger)
-        self.suite = self.suite.without_cases()
         run = await self.platform.start_run(request)
         for warning in run.warnings:
             self.screen.say(f"warning: {warning.path}: {warning.message}")
@@ -97,10 +97,16 @@ class Player:
 
     async def _save(self, bot: UUID, indexes: Sequence[int]) -> list[UUID]:
         ids: list[UUID] = []
+        # Let go of parcel by parcel: what is saved already makes room for what is saved next.
+        unsaved: list[CaseFields | None] = list(self.suite.cases)
+        every_origin = self.suite.origins
+        self.suite = self.suite.without_cases()
         for at in range(0, len(indexes), _PARCEL):
             parcel = indexes[at : at + _PARCEL]
-            cases = tuple(self.suite.cases[index] for index in parcel)
-            origins = [self.suite.origins[index] for index in parcel]
+            cases = tuple(case for index in parcel if (case := unsaved[index]) is not None)
+            origins = [every_origin[index] for index in parcel]
+            for index in parcel:
+                unsaved[index] = None
             try:
                 bulk = BulkCases(integration_id=bot, cases=cases)
                 outcome = await self.platform.bulk_upsert_cases(bulk)

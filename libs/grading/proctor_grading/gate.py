@@ -14,7 +14,7 @@ from .rows import ResultRow
 from .statistics import wilson
 from .summary import summarise
 
-__all__ = ["EVERY_CASE", "EXIT_CODES", "gate"]
+__all__ = ["EVERY_CASE", "EXIT_CODES", "gate", "is_critical"]
 
 EXIT_CODES = {GateOutcome.PASSED: 0, GateOutcome.FAILED: 1, GateOutcome.UNDECIDED: 2}
 EVERY_CASE = GateSettings(min_pass_rate=1)
@@ -27,10 +27,13 @@ def gate(
 ) -> GateDecision:
     """Decide whether a run may be released; a rule that fails outranks one that could not be decided.
 
-    Rates are of first attempts and compared exactly as decimals, so 9 of 10 is not below 0.9.
+    Rates are of first attempts and compared exactly as decimals, so 9 of 10 is not below 0.9. With a summary
+    given, only the critical rows are needed.
     """
-    rows = list(rows)
-    numbers = summary or summarise(rows)
+    if summary is None:
+        rows = list(rows)
+        summary = summarise(rows)
+    numbers = summary
     findings = [
         *_critical(rows, settings),
         *_pass_rate(numbers, settings),
@@ -57,11 +60,14 @@ class _Finding:
     message: str
 
 
+def is_critical(row: ResultRow, settings: GateSettings) -> bool:
+    """Say whether a row may block a release by itself."""
+    named = settings.critical
+    return row.critical or row.category in named or any(tag in named for tag in row.tags)
+
+
 def _critical(rows: Iterable[ResultRow], settings: GateSettings) -> Iterable[_Finding]:
-    named = set(settings.critical)
-    critical = [
-        row for row in rows if row.critical or row.category in named or not named.isdisjoint(row.tags)
-    ]
+    critical = [row for row in rows if is_critical(row, settings)]
     failed = [row for row in critical if row.status is ResultStatus.FAILED]
     unknown = [row for row in critical if row.status not in {ResultStatus.PASSED, ResultStatus.FAILED}]
     if failed:

@@ -75,7 +75,7 @@ def _sqlite(url: str) -> AsyncEngine:
             "synchronous=NORMAL",
             "foreign_keys=ON",
             f"busy_timeout={BUSY_TIMEOUT_MS}",
-            "cache_size=-16000",
+            "cache_size=-4000",
         ):
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()

@@ -61,6 +61,7 @@ class Handlers:
                     "name": job.case.name,
                     "trial": job.trial,
                     "attempt": job.attempt,
+                    **({} if job.weather is None else {"weather": job.weather}),
                 },
             )
         )

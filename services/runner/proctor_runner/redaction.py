@@ -83,18 +83,19 @@ def _effect(effect: Effect, redactor: Redaction) -> Effect:
 
 def _result(result: AssertionResult, redactor: Redaction) -> AssertionResult:
     where = result.where
-    if where is not None:
-        where = where.model_copy(update={"excerpt": _maybe(where.excerpt, redactor)})
-    return result.model_copy(
-        update={
-            "message": redactor.text(result.message),
-            "expected": _maybe(result.expected, redactor),
-            "seen": _maybe(result.seen, redactor),
-            "where": where,
-            "notes": tuple(map(redactor.text, result.notes)),
-            "details": redactor.json(result.details),
-        }
-    )
+    if where is not None and where.excerpt:
+        where = where.model_copy(update={"excerpt": redactor.text(where.excerpt)})
+    update = {
+        "message": redactor.text(result.message),
+        "expected": _maybe(result.expected, redactor),
+        "seen": _maybe(result.seen, redactor),
+        "where": where,
+        "notes": tuple(map(redactor.text, result.notes)),
+        "details": redactor.json(result.details) if result.details else result.details,
+    }
+    # Most results hold no secret, and a copy costs more than looking for one.
+    changed = {name: value for name, value in update.items() if value != getattr(result, name)}
+    return result.model_copy(update=changed) if changed else result
 
 
 def _error(error: CaseError | None, redactor: Redaction) -> CaseError | None:

@@ -21,6 +21,7 @@ from .files import Unreadable, find_files, read_text, shown
 from .model import Draft, Origin, Suite, SuiteHeader
 from .problems import Path, SuiteInvalid, SuiteProblem, suggestion, undotted
 from .runners import runner_faults
+from .sharing import SharedNames
 from .source import Source, read_source
 from .wording import complaints
 
@@ -65,6 +66,7 @@ class _Loading:
         self.env = env
         self.problems: list[SuiteProblem] = []
         self.unset: set[Path] = set()
+        self.named = SharedNames()
 
     def draft(self) -> Draft:
         source = self.read(self.path, str(self.path))
@@ -186,6 +188,7 @@ class _Loading:
                 for file, name in self.included(source, (*path, "file"), value["file"]):
                     yield from self.cases_of_file(file, name)
             else:
+                cases[index] = None  # a large suite's text, tree and cases need not all be held at once
                 yield Origin(source, path), value
         golden = document.get("golden")
         for number, pattern in enumerate(golden if isinstance(golden, list) else [golden]):
@@ -207,6 +210,7 @@ class _Loading:
             yield Origin(source, ()), value
         elif isinstance(value, list):
             for index, item in enumerate(value):
+                value[index] = None  # as above
                 yield Origin(source, (*path, index)), item
         else:
             self.problems.append(
@@ -240,7 +244,11 @@ class _Loading:
             found = complaints(error, CaseFields, value)
             self.problems += [origin.problem(path, message) for path, message in found]
             return None
-        return case if case.ref else case.model_copy(update={"ref": derived_ref(case.name)})
+        if not case.ref:
+            case = case.model_copy(update={"ref": derived_ref(case.name)})
+        for part in (case, case.input, *case.assertions):
+            self.named.share(part)
+        return case
 
     def refuse_duplicate(self, seen: dict[str, Origin], origin: Origin, value: Any) -> None:
         """Compare what is written, so that another fault of a case does not hide this one."""

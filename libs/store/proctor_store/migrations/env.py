@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from alembic import context
+from sqlalchemy import text
 
 import proctor_store.tables  # noqa: F401 - registers every table
 from proctor_store.base import Base
+
+for table in Base.metadata.tables.values():
+    for index in table.indexes:
+        if "where" in index.info:
+            index.dialect_kwargs["postgresql_where"] = text(index.info["where"])
 
 context.configure(
     connection=context.config.attributes["connection"],

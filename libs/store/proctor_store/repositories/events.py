@@ -8,12 +8,20 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import bindparam, insert, select
 
 from proctor_store.session import Unit
 from proctor_store.tables import RunEventRow
 
-__all__ = ["NewEvent", "StoredEvent", "after", "append", "last_seq"]
+__all__ = ["NewEvent", "StoredEvent", "after", "append"]
+
+# Built once: whoever follows a run asks this for every batch of its results.
+_AFTER = (
+    select(RunEventRow.seq, RunEventRow.event, RunEventRow.data, RunEventRow.at)
+    .where(RunEventRow.run_id == bindparam("run"), RunEventRow.seq > bindparam("seq"))
+    .order_by(RunEventRow.seq)
+    .limit(bindparam("limit"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +55,5 @@ async def append(unit: Unit, events: Sequence[NewEvent], *, now: datetime) -> No
 
 async def after(unit: Unit, run_id: UUID, seq: int, *, limit: int) -> Sequence[StoredEvent]:
     """Read the events behind `seq`, oldest first."""
-    query = (
-        select(RunEventRow.seq, RunEventRow.event, RunEventRow.data, RunEventRow.at)
-        .where(RunEventRow.run_id == run_id, RunEventRow.seq > seq)
-        .order_by(RunEventRow.seq)
-        .limit(limit)
-    )
-    return [StoredEvent(*row) for row in await unit.connection.execute(query)]
-
-
-async def last_seq(unit: Unit, run_id: UUID) -> int:
-    """The number of the newest event, 0 for none."""
-    query = select(func.max(RunEventRow.seq)).where(RunEventRow.run_id == run_id)
-    return (await unit.connection.execute(query)).scalar_one() or 0
+    rows = await unit.connection.execute(_AFTER, {"run": run_id, "seq": seq, "limit": limit})
+    return [StoredEvent(*row) for row in rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from uuid import UUID
 
 from sqlalchemy import RowMapping, select
@@ -10,13 +10,17 @@ from sqlalchemy import RowMapping, select
 from proctor_store.session import Unit
 from proctor_store.tables import RunCase, TestResult
 
-__all__ = ["rows"]
+__all__ = ["pages"]
+
+PAGE = 500
+"""Rows held at once: a run of ten thousand must not end with ten thousand of them in memory."""
 
 
-async def rows(unit: Unit, run_id: UUID) -> Sequence[RowMapping]:
-    """Read every result of a run without what was said in it."""
+async def pages(unit: Unit, run_id: UUID) -> AsyncIterator[Sequence[RowMapping]]:
+    """Read every result of a run, some at a time and in order, without what was said in it."""
     query = (
         select(
+            TestResult.ordinal,
             TestResult.case_id,
             TestResult.trial,
             TestResult.status,
@@ -40,5 +44,13 @@ async def rows(unit: Unit, run_id: UUID) -> Sequence[RowMapping]:
         .join(RunCase, (RunCase.run_id == TestResult.run_id) & (RunCase.case_id == TestResult.case_id))
         .where(TestResult.run_id == run_id)
         .order_by(TestResult.ordinal)
+        .limit(PAGE)
     )
-    return (await unit.connection.execute(query)).mappings().all()
+    last = -1
+    while True:
+        page = (await unit.connection.execute(query.where(TestResult.ordinal > last))).mappings().all()
+        if page:
+            yield page
+        if len(page) < PAGE:
+            return
+        last = page[-1]["ordinal"]

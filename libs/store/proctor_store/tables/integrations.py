@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Boolean, ForeignKey, Index, Integer, String, Text, UniqueConstraint, text
+from sqlalchemy import Boolean, ForeignKey, Index, Integer, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from proctor_store.base import Base, Updated
+from proctor_store.base import Base, Updated, partial_index
 from proctor_store.columns import Guid, JsonText
 
 __all__ = ["Handler", "Integration", "TestCase"]
@@ -57,13 +57,12 @@ class TestCase(Updated, Base):
     __test__ = False
     __tablename__ = "test_cases"
     __table_args__ = (
-        Index(
+        partial_index(
             "uq_test_cases_integration_id_ref",
             "integration_id",
             "ref",
             unique=True,
-            postgresql_where=text("ref IS NOT NULL"),
-            sqlite_where=text("ref IS NOT NULL"),
+            where="ref IS NOT NULL",
         ),
         Index("ix_test_cases_account_id_integration_id_category", "account_id", "integration_id", "category"),
         Index("ix_test_cases_integration_id_id", "integration_id", "id"),

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Boolean, ForeignKey, Index, Integer, String, Text, UniqueConstraint, text
+from sqlalchemy import BigInteger, Boolean, ForeignKey, Index, Integer, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from proctor_store.base import Base, Created
+from proctor_store.base import Base, Created, partial_index
 from proctor_store.columns import Guid, JsonText, Moment
 
 __all__ = ["ResultPhase", "Run", "RunCase", "RunEventRow", "TestResult"]
@@ -27,11 +27,10 @@ class Run(Created, Base):
     __table_args__ = (
         Index("ix_test_runs_account_id_id", "account_id", "id"),
         Index("ix_test_runs_integration_id_id", "integration_id", "id"),
-        Index(
+        partial_index(
             "ix_test_runs_running",
             "status",
-            postgresql_where=text("status IN ('pending', 'running')"),
-            sqlite_where=text("status IN ('pending', 'running')"),
+            where="status IN ('pending', 'running')",
         ),
         UniqueConstraint("account_id", "idempotency_key"),
     )
@@ -110,12 +109,11 @@ class TestResult(Base):
     __table_args__ = (
         UniqueConstraint("run_id", "ordinal"),
         UniqueConstraint("run_id", "case_id", "trial"),
-        Index(
+        partial_index(
             "ix_test_results_out",
             "stage",
             "dispatched_at",
-            postgresql_where=text("stage IN ('executing', 'judging')"),
-            sqlite_where=text("stage IN ('executing', 'judging')"),
+            where="stage IN ('executing', 'judging')",
         ),
     )
 

@@ -7,8 +7,9 @@ from datetime import datetime
 from proctor_contracts.enums import RunMode, RunStatus, Trigger
 from proctor_contracts.messages import RunCompleted
 from proctor_contracts.summary import RunSummary
-from proctor_grading.gate import EVERY_CASE, gate
-from proctor_grading.summary import summarise
+from proctor_grading.gate import EVERY_CASE, gate, is_critical
+from proctor_grading.rows import ResultRow
+from proctor_grading.summary import Tally
 from proctor_store.repositories import pipeline, tally
 from proctor_store.session import Unit
 
@@ -28,13 +29,19 @@ async def complete(unit: Unit, run: RunWork, *, now: datetime, status: RunStatus
 
     `status` is given for a cancelled run, otherwise the numbers choose it.
     """
-    rows = result_rows(await tally.rows(unit, run.row.id))
+    settings = run.settings.gate or EVERY_CASE
+    counted, critical = Tally(), list[ResultRow]()
+    async for page in tally.pages(unit, run.row.id):
+        for row in result_rows(page):
+            counted.add(row)
+            if is_critical(row, settings):
+                critical.append(row)
     started = run.put.get("started_at", run.row.started_at)
-    summary = summarise(
-        rows, duration_ms=None if started is None else int((now - started).total_seconds() * 1000)
+    summary = counted.summary(
+        duration_ms=None if started is None else int((now - started).total_seconds() * 1000)
     )
     ended = status or final_status(summary)
-    decision = gate(rows, run.settings.gate or EVERY_CASE, ended, summary=summary)
+    decision = gate(critical, settings, ended, summary=summary)
     run.event("run.completed", {"status": ended.value, **_headline(summary)})
     changed = await pipeline.finish_run(
         unit,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from proctor_contracts.enums import Priority, ResultStatus
@@ -12,9 +12,9 @@ from proctor_grading.rows import ResultRow
 __all__ = ["result_rows"]
 
 
-def result_rows(rows: Iterable[Mapping[Any, Any]]) -> list[ResultRow]:
+def result_rows(rows: Sequence[Mapping[Any, Any]]) -> Iterator[ResultRow]:
     """Read the rows of `proctor_store.repositories.tally`."""
-    return [
+    return (
         ResultRow(
             case_id=row["case_id"],
             name=row["name"],
@@ -37,7 +37,7 @@ def result_rows(rows: Iterable[Mapping[Any, Any]]) -> list[ResultRow]:
             needs_review=row["needs_review"],
         )
         for row in rows
-    ]
+    )
 
 
 def _usage(tokens: dict[str, int] | None) -> Usage | None:

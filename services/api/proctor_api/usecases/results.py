@@ -112,8 +112,8 @@ class Results:
         async with self._database.reading() as unit:
             await self._run(unit, caller, run_id)
             await self._run(unit, caller, other_id)
-            before = result_rows(await tally.rows(unit, run_id))
-            after = result_rows(await tally.rows(unit, other_id))
+            before = [row async for page in tally.pages(unit, run_id) for row in result_rows(page)]
+            after = [row async for page in tally.pages(unit, other_id) for row in result_rows(page)]
         return diff(run_id, other_id, before, after)
 
     async def _run(self, unit: Unit, caller: Caller, run_id: UUID) -> Mapping[Any, Any]:

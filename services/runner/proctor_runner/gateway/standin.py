@@ -14,7 +14,7 @@ from proctor_contracts.transcript import ToolCallRecord
 from proctor_llm.replies import object_or_none
 
 from .effects import effect_of, key_of
-from .twin import DRY_RUN, Deleted, Memory, answer_write
+from .twin import DRY_RUN, Deleted, Memory, Stored, answer_write
 
 __all__ = ["Recorded", "answer"]
 
@@ -66,7 +66,9 @@ def answer(handler: HandlerSnapshot, args: Mapping[str, Json], memory: Memory, r
     known = memory.find(effect.entity, key_of(effect, args))
     if isinstance(known, Deleted):
         return {"found": False, "id": known.key}
-    below = said if said is not None else _example(handler, effect, args)
+    # What was recorded of a record says nothing any more once the record was made anew here.
+    outdated = said is None or isinstance(known, Stored)
+    below = _example(handler, effect, args) if outdated else said
     if known is None:
         return below
     return {**(below if isinstance(below, dict) else {}), **known.record}
