@@ -184,7 +184,8 @@ async def test_a_field_that_is_wrong_or_misspelt_is_named(
     api: Api, fields: dict[str, str], path: str
 ) -> None:
     integration = await api.integration()
-    problem = await imported(api, ukrainian(1), fields.pop("integrationId", integration), 400, **fields)
+    form = {"integrationId": integration, **fields}
+    problem = await imported(api, ukrainian(1), form.pop("integrationId"), 400, **form)
     assert [one["path"] for one in problem["errors"]] == [path]
     assert await stored(api, integration) == {}
 

@@ -24,6 +24,7 @@ from proctor_contracts.ids import new_id
 from proctor_contracts.results import CaseError
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
 from proctor_contracts.schemas.common import FieldProblem, Meta, Problem
+from proctor_contracts.schemas.imports import ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
@@ -79,6 +80,8 @@ class FakePlatform:
     handlers: tuple[HandlerCreate, ...] = ()
     started: list[RunCreate] = field(default_factory=list)
     reran: list[Rerun] = field(default_factory=list)
+    imported: list[dict[str, object]] = field(default_factory=list)
+    outcome: ImportOutcome | None = None
     cases: dict[UUID, tuple[str, str, str, bool]] = field(default_factory=dict)
     bot: UUID = field(default_factory=new_id)
     outlives: bool = True
@@ -111,6 +114,22 @@ class FakePlatform:
             self.cases[id_] = (case.ref or "", case.name, case.category, case.critical)
             ids.append(id_)
         return BulkOutcome(created=len(ids), updated=0, unchanged=0, ids=tuple(ids))
+
+    async def find_integration(self, name_or_id: str) -> IntegrationView:
+        self._may("find_integration")
+        return await self.upsert_integration(IntegrationCreate(name=name_or_id))
+
+    async def import_cases(
+        self, integration_id: UUID, data: bytes, *, dry_run: bool = False, **more: object
+    ) -> ImportOutcome:
+        assert integration_id == self.bot
+        self.imported.append({"data": data, "dry_run": dry_run, **more})
+        nothing = ImportOutcome(created=0, updated=0, skipped=0, total=0)
+        return (self.outcome or nothing).model_copy(update={"dry_run": dry_run})
+
+    async def export_cases(self, integration_id: UUID, **more: object) -> bytes:
+        assert integration_id == self.bot
+        return repr(sorted(more.items())).encode()
 
     async def start_run(self, run: RunCreate) -> RunView:
         self._may("start_run")

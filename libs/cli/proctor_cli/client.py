@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # the schemas cost more to import than most commands take
     from proctor_contracts.enums import ResultStatus, RunStatus
     from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
     from proctor_contracts.schemas.common import Problem
+    from proctor_contracts.schemas.imports import ImportOutcome
     from proctor_contracts.schemas.integrations import (
         HandlerCreate,
         HandlerView,
@@ -57,6 +58,30 @@ class Platform(Protocol):
 
     async def bulk_upsert_cases(self, bulk: BulkCases) -> BulkOutcome:
         """Create or update cases by ref, all or none; ids come back in the order given."""
+        ...
+
+    async def find_integration(self, name_or_id: str) -> IntegrationView:
+        """Read the integration of this id, or of exactly this name."""
+        ...
+
+    async def import_cases(
+        self,
+        integration_id: UUID,
+        data: bytes,
+        *,
+        name: str,
+        dry_run: bool = False,
+        owner: str | None = None,
+        sheet: str | None = None,
+        categories: bytes | None = None,
+    ) -> ImportOutcome:
+        """Bring the cases of a spreadsheet in; `name` is what the file is called, `owner` the account."""
+        ...
+
+    async def export_cases(
+        self, integration_id: UUID, *, category: str | None = None, language: str = "uk"
+    ) -> bytes:
+        """Write the integration's cases as a workbook that can be imported again."""
         ...
 
     async def start_run(self, run: RunCreate) -> RunView:

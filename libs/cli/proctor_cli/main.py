@@ -36,6 +36,8 @@ _COMMANDS = {
     "diff": "Compare two runs case by case.",
     "export": "Write a run as json, junit, markdown or csv.",
     "gate": "Decide the release gate on a run that exists.",
+    "import-cases": "Bring cases of a spreadsheet into an integration.",
+    "export-cases": "Write an integration's cases as a spreadsheet.",
     "accounts": "Create, list and limit accounts.",
     "keys": "Create, list and revoke API keys.",
     "migrate": "Bring the database's tables up to date.",
@@ -57,7 +59,8 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        found = importlib.import_module(f"proctor_cli.commands.{cmd_name}").command
+        module = cmd_name.replace("-", "_")
+        found = importlib.import_module(f"proctor_cli.commands.{module}").command
         if not isinstance(found, click.Command):
             return None
         add_surroundings(found)

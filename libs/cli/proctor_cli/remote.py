@@ -16,6 +16,7 @@ from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import ResultStatus, RunStatus
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
 from proctor_contracts.schemas.common import Problem
+from proctor_contracts.schemas.imports import ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
@@ -26,7 +27,7 @@ from proctor_contracts.schemas.runs import Rerun, ResultsPage, RunCreate, RunDoc
 
 from .client import ExportFormat, PlatformRefused, PlatformUnavailable
 from .sse import ServerEvent
-from .transport import RETRIES, Sleep, Transport, backoff, decoded, parsed
+from .transport import RETRIES, Form, Sleep, Transport, backoff, decoded, parsed
 
 if TYPE_CHECKING:
     from .client import Platform
@@ -103,6 +104,49 @@ class RemotePlatform:
             ids=tuple(found for one in outcomes for found in one.ids),
             warnings=tuple(warning for one in outcomes for warning in one.warnings),
         )
+
+    async def find_integration(self, name_or_id: str) -> IntegrationView:
+        """Read an integration."""
+        with contextlib.suppress(ValueError):
+            return await self._http.one(IntegrationView, "GET", f"/integrations/{UUID(name_or_id)}")
+        found = await self._http.send("GET", "/integrations", query={"name": name_or_id, "take": 1})
+        if not found["data"]:
+            detail = f"there is no such integration as {name_or_id!r} in this account"
+            raise PlatformRefused(Problem(title="Not Found", status=404, detail=detail, code="not_found"))
+        return parsed(IntegrationView, found["data"][0])
+
+    async def import_cases(
+        self,
+        integration_id: UUID,
+        data: bytes,
+        *,
+        name: str,
+        dry_run: bool = False,
+        owner: str | None = None,
+        sheet: str | None = None,
+        categories: bytes | None = None,
+    ) -> ImportOutcome:
+        """Send a spreadsheet; one that was sent twice, after a lost answer, changes nothing more."""
+        form = Form(
+            texts={
+                "integrationId": str(integration_id),
+                "dryRun": str(dry_run).lower(),
+                **({} if owner is None else {"owner": owner}),
+                **({} if sheet is None else {"sheet": sheet}),
+            },
+            files={
+                "file": (name, data),
+                **({} if categories is None else {"categories": ("categories", categories)}),
+            },
+        )
+        return await self._http.one(ImportOutcome, "POST", "/testing/cases/import", form)
+
+    async def export_cases(
+        self, integration_id: UUID, *, category: str | None = None, language: str = "uk"
+    ) -> bytes:
+        """Read the integration's cases as a workbook."""
+        query = {"integrationId": integration_id, "category": category, "language": language}
+        return await self._http.bytes("GET", "/testing/cases/export.xlsx", query=query)
 
     async def start_run(self, run: RunCreate) -> RunView:
         """Start a run; a request that is repeated after a lost answer does not start a second one."""

@@ -17,6 +17,7 @@ from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import ResultStatus, RunStatus
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
 from proctor_contracts.schemas.common import Problem
+from proctor_contracts.schemas.imports import ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
@@ -29,10 +30,11 @@ from proctor_llm.prices import Prices
 from proctor_store.engine import create_engine
 from proctor_store.migrate import upgrade_database
 from proctor_store.paging import Page, read_cursor
+from proctor_store.repositories.cases import CaseQuery
 from proctor_store.session import Database
 
 from .auth import Caller
-from .errors import ApiError
+from .errors import ApiError, not_found
 from .pipeline.assembly import Pipeline
 from .usecases.accounts import AccountLimits
 from .usecases.exports import ExportFormat
@@ -101,6 +103,42 @@ class LocalApi:
     async def bulk_upsert_cases(self, bulk: BulkCases) -> BulkOutcome:
         """Create or update cases by ref, all or none."""
         return await self.services.bulk.upsert(self.caller, bulk)
+
+    async def find_integration(self, name_or_id: str) -> IntegrationView:
+        """Read the integration of this id, or of exactly this name."""
+        try:
+            return await self.services.integrations.get(self.caller, UUID(name_or_id))
+        except ValueError:
+            listing = await self.services.integrations.list(self.caller, Page(take=1), name=name_or_id)
+        if not listing.data:
+            raise not_found(f"integration as {name_or_id!r}")
+        return listing.data[0]
+
+    async def import_cases(
+        self,
+        integration_id: UUID,
+        data: bytes,
+        *,
+        dry_run: bool = False,
+        owner: str | None = None,
+        sheet: str | None = None,
+        categories: bytes | None = None,
+    ) -> ImportOutcome:
+        """Bring the cases of a spreadsheet in."""
+        await self.services.accounts.owning(self.caller.account_id, owner)
+        return await self.services.imports.workbook(
+            self.caller, integration_id, data, dry_run=dry_run, sheet=sheet, categories=categories
+        )
+
+    async def export_cases(
+        self, integration_id: UUID, *, category: str | None = None, language: str = "uk"
+    ) -> bytes:
+        """Write the integration's cases as a workbook."""
+        query = CaseQuery(integration_id=integration_id, category=category)
+        file = await self.services.case_files.workbook(
+            self.caller, query, integration_id=integration_id, language=language
+        )
+        return file.body
 
     async def start_run(self, run: RunCreate) -> RunView:
         """Start a run."""

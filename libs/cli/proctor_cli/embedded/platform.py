@@ -13,6 +13,7 @@ from proctor_cli.client import ExportFormat, PlatformRefused, PlatformUnavailabl
 from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import ResultStatus, RunStatus
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
+from proctor_contracts.schemas.imports import ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
@@ -62,6 +63,35 @@ class EmbeddedPlatform:
         """Create or update cases."""
         with _translated():
             return await self._api.bulk_upsert_cases(bulk)
+
+    async def find_integration(self, name_or_id: str) -> IntegrationView:
+        """Read an integration."""
+        with _translated():
+            return await self._api.find_integration(name_or_id)
+
+    async def import_cases(
+        self,
+        integration_id: UUID,
+        data: bytes,
+        *,
+        name: str,  # noqa: ARG002 - what a form calls the file; nothing is decided by it
+        dry_run: bool = False,
+        owner: str | None = None,
+        sheet: str | None = None,
+        categories: bytes | None = None,
+    ) -> ImportOutcome:
+        """Bring the cases of a spreadsheet in."""
+        with _translated():
+            return await self._api.import_cases(
+                integration_id, data, dry_run=dry_run, owner=owner, sheet=sheet, categories=categories
+            )
+
+    async def export_cases(
+        self, integration_id: UUID, *, category: str | None = None, language: str = "uk"
+    ) -> bytes:
+        """Write cases as a workbook."""
+        with _translated():
+            return await self._api.export_cases(integration_id, category=category, language=language)
 
     async def start_run(self, run: RunCreate) -> RunView:
         """Start a run."""
