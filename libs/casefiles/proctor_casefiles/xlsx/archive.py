@@ -177,10 +177,16 @@ def _told_apart(data: bytes) -> FileRefused:
             return not_a_workbook("a legacy .xls or an encrypted (password-protected) workbook")
         what = "an encrypted (password-protected) workbook"
         return not_a_workbook(what, "remove the password and save it again")
+    if data.startswith(b"%PDF"):
+        return not_a_workbook("a PDF document", "put the cases into a spreadsheet")
     if _MARKUP.match(data[:1024]):
         return not_a_workbook("an HTML or XML page with the name of one")
+    return not_a_workbook(_kind_of_text(data))
+
+
+def _kind_of_text(data: bytes) -> str:
     if not data.strip():
-        return not_a_workbook("an empty file")
+        return "an empty file"
     if b"\x00" not in data[:4096] or data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return not_a_workbook("a text file, such as CSV")
-    return not_a_workbook("something else")
+        return "a text file, such as CSV"
+    return "something else"

@@ -7,7 +7,6 @@ A merged range has its text in every row of its first column. A formula counts b
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -104,17 +103,14 @@ def _raw(
     package: Package, sheet: SheetPart, *, rows: int, columns: int
 ) -> Iterator[tuple[int, Sequence[Any]]]:
     try:
-        # The library warns of what it leaves out, such as conditional formats; none of that is in a cell.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            book = load_workbook(package.alone(sheet), read_only=True, data_only=True, keep_links=False)
-            with_cells = book.worksheets[0]
-            with_cells.reset_dimensions()
-            for number, values in enumerate(with_cells.iter_rows(max_row=rows, max_col=columns), start=1):
-                yield number, values
-                if number == rows:
-                    break  # what follows the cells, such as a million links, is not looked at
-            book.close()
+        book = load_workbook(package.alone(sheet), read_only=True, data_only=True, keep_links=False)
+        with_cells = book.worksheets[0]
+        with_cells.reset_dimensions()
+        for number, values in enumerate(with_cells.iter_rows(max_row=rows, max_col=columns), start=1):
+            yield number, values
+            if number == rows:
+                break  # what follows the cells, such as a million links, is not looked at
+        book.close()
     except (*DAMAGED, SyntaxError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         raise damaged(f"sheet {sheet.name!r} cannot be read") from error
 

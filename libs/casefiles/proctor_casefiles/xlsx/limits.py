@@ -13,8 +13,8 @@ _MIB = 1024 * 1024
 class Limits:
     """Sizes in bytes, `text` of one cell in characters, and numbers of things.
 
-    `rows` are those with content, the header among them; `sheets` those searched for one with cases; `seconds`
-    those that reading may take, however little is left.
+    `rows` are those with content, the header among them; `sheets` those searched for one with cases;
+    `seconds` what reading may take.
     """
 
     file_bytes: int = 5 * _MIB
@@ -22,6 +22,8 @@ class Limits:
     unpacked_bytes: int = 100 * _MIB
     sheet_bytes: int = 64 * _MIB
     strings_bytes: int = 32 * _MIB
+    styles_bytes: int = 8 * _MIB
+    styles_elements: int = 400_000
     part_bytes: int = 2 * _MIB
     sheet_elements: int = 1_000_000
     strings_elements: int = 400_000

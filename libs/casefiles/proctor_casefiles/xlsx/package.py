@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 from .archive import CONTENT_TYPES, Archive, damaged, macros, not_a_workbook
+from .formats import STYLES, plain_styles
 from .scanning import MAIN, Start, scan, scan_strings
 
 __all__ = ["Package", "SheetPart", "open_package"]
@@ -16,7 +17,6 @@ __all__ = ["Package", "SheetPart", "open_package"]
 _SPREADSHEET = "application/vnd.openxmlformats-officedocument.spreadsheetml."
 _WORKBOOKS = (f"{_SPREADSHEET}sheet.main+xml", f"{_SPREADSHEET}template.main+xml")
 _STRINGS = f"{_SPREADSHEET}sharedStrings+xml"
-_STYLES = "xl/styles.xml"
 _STRICT = "http://purl.oclc.org/ooxml/"
 _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _BOOK = "xl/workbook.xml"
@@ -44,21 +44,21 @@ class Package:
     archive: Archive
     sheets: Sequence[SheetPart]
     strings: str | None
-    styles: bool
+    styles: str | None
     from_1904: bool
 
     def alone(self, sheet: SheetPart) -> io.BytesIO:
         """Make a workbook that has this sheet and nothing else."""
-        keep = (
-            {sheet.path} | ({self.strings} if self.strings else set()) | ({_STYLES} if self.styles else set())
-        )
+        keep = {sheet.path} | ({self.strings} if self.strings else set())
         strings = (
             f'<Override PartName="/{escape(self.strings)}" ContentType="{_STRINGS}"/>' if self.strings else ""
         )
         workbook = f'<workbookPr date1904="{int(self.from_1904)}"/>'
+        styles = {} if self.styles is None else {STYLES: self.styles}
         return self.archive.rewritten(
             keep,
-            {
+            styles
+            | {
                 CONTENT_TYPES: (
                     '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
                     f'<Override PartName="/{_BOOK}" ContentType="{_WORKBOOKS[0]}"/>{strings}</Types>'
@@ -88,9 +88,7 @@ def open_package(archive: Archive) -> Package:
         strings = None
     if strings is not None:
         scan_strings(archive, strings)
-    styles = _STYLES in archive.names
-    if styles:
-        _bounded(archive, _STYLES, lambda _name, _attributes: None)
+    styles = plain_styles(archive) if STYLES in archive.names else None
     return Package(archive, sheets, strings, styles, from_1904)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -38,19 +39,28 @@ def read_cases(
         FileRefused: when the file is no workbook, is beyond a limit, or has no sheet with the headers.
     """
     package = open_package(Archive(data, limits=limits))
+    # The library warns of what it leaves out, such as conditional formats; none of that is in a cell.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _read(package, table=table, language=language, sheet=sheet, limits=limits)
+
+
+def _read(
+    package: Package, *, table: CategoryTable, language: str, sheet: str | None, limits: Limits
+) -> Reading:
     chosen, found, header = _chosen(package, limits, named=sheet)
     reader = RowReader(header, sheet=chosen.name, categories=table, language=language)
     drafts: list[CaseDraft] = []
-    warnings = [*_left_out(package, chosen, header)]
+    notes = [*_left_out(package, chosen, header)]
     for row in read_rows(package, chosen, found):
         if row.number <= header.row:
             continue
         if row.heading:
             message = f"row {row.number} is one text over several columns: a heading, not a case"
-            warnings.append(ImportProblem(sheet=chosen.name, cell=row.address(0), message=message))
+            notes.append(ImportProblem(sheet=chosen.name, cell=row.address(0), message=message))
         else:
             drafts.append(reader.draft(row))
-    return Reading(drafts=_told_apart(drafts), warnings=tuple(warnings))
+    return Reading(drafts=_told_apart(drafts), warnings=tuple(notes))
 
 
 def _chosen(package: Package, limits: Limits, *, named: str | None) -> tuple[SheetPart, SheetScan, Header]:

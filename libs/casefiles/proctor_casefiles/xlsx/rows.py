@@ -74,7 +74,7 @@ class _Reading:
             place=self._row.address(self._columns.get("ref", (first,))[0]),
             places=self._places,
             sheet=self._sheet,
-            problems=tuple(self._problems),
+            problems=tuple(sorted(self._problems, key=lambda one: (len(one.cell or ""), one.cell or ""))),
             typical=typical,
         )
 
