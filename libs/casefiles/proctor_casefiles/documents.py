@@ -87,14 +87,14 @@ def read_json(text: str) -> Any:
 def read_yaml(text: str, *, most_nodes: int | None = None) -> Any:
     """Read one YAML document.
 
-    `most_nodes` bounds what is written in a text that nobody vouches for, before anything is built of it;
-    what aliases make of it is always bounded.
+    `most_nodes` bounds a text that nobody vouches for: what is written in it, before anything is built of it,
+    and what its aliases make of it, which is never without a bound.
 
     Raises:
         DocumentInvalid: with every fault of the text's form.
     """
-    reading = _Yaml()
-    value = reading.read(text, most_nodes)
+    reading = _Yaml(most_nodes)
+    value = reading.read(text)
     if reading.faults:
         raise DocumentInvalid(reading.faults)
     return value
@@ -138,14 +138,16 @@ def _unfit(value: Any, path: Path) -> list[tuple[Path, str]]:
 class _Yaml:
     """Turns YAML nodes into values, collecting faults as it goes."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_nodes: int | None) -> None:
         self.faults: list[Fault] = []
         self.nodes = 0
+        self.most = most_nodes or MAX_NODES
+        self.counted = most_nodes is not None
 
-    def read(self, text: str, most_nodes: int | None) -> Any:
+    def read(self, text: str) -> Any:
         try:
-            if most_nodes is not None and not _small(text, most_nodes):
-                self.faults = [Fault(None, (), f"holds more than {most_nodes:,} values; split it")]
+            if self.counted and not _small(text, self.most):
+                self.faults = [Fault(None, (), f"holds more than {self.most:,} values; split it")]
                 return None
             root = yaml.compose(text, Loader=_Loader)
         except RecursionError:
@@ -169,11 +171,11 @@ class _Yaml:
         self.nodes += 1
         if len(path) > MAX_DEPTH:
             self.fault(node, path[:3], _too_deep())
-        elif self.nodes == MAX_NODES:
-            self.fault(node, (), f"holds more than {MAX_NODES} values once its aliases are written out")
+        elif self.nodes == self.most:
+            self.fault(node, (), f"holds more than {self.most} values once its aliases are written out")
         elif node.tag not in _PLAIN_TAGS:
             self.fault(node, path, f"has the tag {node.tag}; tags are not read, so remove it")
-        elif self.nodes < MAX_NODES:
+        elif self.nodes < self.most:
             return False
         return True
 

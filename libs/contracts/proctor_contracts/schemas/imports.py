@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 from proctor_contracts.base import Wire
 
-__all__ = ["ImportOutcome", "ImportProblem"]
+__all__ = ["CaseFormat", "ImportOutcome", "ImportProblem"]
+
+
+class CaseFormat(StrEnum):
+    """What a file of cases is: a workbook, or text in one of these forms.
+
+    `golden` is a golden dataset, `promptfoo` a configuration of promptfoo, `jsonl` one conversation a line in
+    OpenAI's messages form, `cases` a list of cases of the REST shape in JSON or YAML.
+    """
+
+    XLSX = "xlsx"
+    GOLDEN = "golden"
+    PROMPTFOO = "promptfoo"
+    JSONL = "jsonl"
+    CASES = "cases"
 
 
 class ImportProblem(Wire):
     """What is wrong at one place of a file; without a `cell` it is about the sheet, without both the file.
 
-    `sheet` and `cell` (`C5`) belong to spreadsheets; `path` is the place in other files (`12.expected.tools`).
+    `sheet` and `cell` (`C5`) belong to spreadsheets; `path` is the place in other files
+    (`12.expected.tools`).
     """
 
     sheet: str | None = None
