@@ -122,7 +122,9 @@ async def test_a_server_is_sent_a_form() -> None:
     async def take(request: web.Request) -> web.Response:
         form = await request.post()
         for name, value in form.items():
-            seen[name] = value if isinstance(value, str) else (value.filename, value.file.read())
+            seen[name] = value
+            if isinstance(value, web.FileField):
+                seen[name] = (value.filename, value.file.read())
         return web.json_response({"data": OUTCOME.model_dump(mode="json")}, status=201)
 
     async with server(("POST", "/api/testing/cases/import", take)) as platform:
