@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint, text
+from sqlalchemy import ForeignKey, Index, String, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from proctor_store.base import Base, Updated
+from proctor_store.base import Base, Updated, partial_index
 from proctor_store.columns import Guid, JsonText, Moment
 
 __all__ = ["CapturedConversation"]
@@ -20,13 +20,12 @@ class CapturedConversation(Updated, Base):
 
     __tablename__ = "captured_conversations"
     __table_args__ = (
-        Index(
+        partial_index(
             "uq_captured_conversations_integration_id_external_id",
             "integration_id",
             "external_id",
             unique=True,
-            postgresql_where=text("external_id IS NOT NULL"),
-            sqlite_where=text("external_id IS NOT NULL"),
+            where="external_id IS NOT NULL",
         ),
         UniqueConstraint("account_id", "idempotency_key"),
         Index("ix_captured_conversations_account_id_id", "account_id", "id"),
