@@ -144,9 +144,10 @@ def test_ids_that_only_look_alike_are_two_with_a_warning() -> None:
     assert ["looks like 'RM-7'" in one.message for draft in found for one in draft.warnings] == [True, True]
 
 
-def test_rows_without_an_id_are_told_apart_by_name() -> None:
-    found = drafts(HEADER, *((None, "Мова", name, *GOOD[3:]) for name in ("Один", "Два", "Один")))
-    assert [cells(draft) for draft in found] == [[], [], ["C4"]]
+def test_rows_without_an_id_are_told_apart_by_name_and_message() -> None:
+    told = (("Один", "Привіт"), ("Два", "Привіт"), ("Один", "Ціна?"), ("Один", "Привіт"))
+    found = drafts(HEADER, *((None, "Мова", name, "Опис", None, message) for name, message in told))
+    assert [cells(draft) for draft in found] == [[], [], [], ["C5"]]
 
 
 def test_formulas_count_by_their_stored_value() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from proctor_casefiles.categories import CategoryTable
 from proctor_casefiles.drafts import CaseDraft, FileRefused, Reading
@@ -107,14 +107,15 @@ def _left_out(package: Package, chosen: SheetPart, header: Header) -> Iterator[I
 
 
 def _told_apart(drafts: Sequence[CaseDraft]) -> list[CaseDraft]:
-    """Refuse what repeats a case of the same file, and warn of refs that only look different."""
-    seen: dict[tuple[str, Any], CaseDraft] = {}
+    """Refuse what repeats a case of the same file (by ref, else by name and input), and warn of look-alikes."""
+    seen: dict[object, CaseDraft] = {}
     alike: dict[str, CaseDraft] = {}
     result: list[CaseDraft] = []
     for draft in drafts:
         field = "ref" if draft.fields.get("ref") else "name"
         value = draft.fields.get(field)
-        first = seen.setdefault((field, value), draft) if value else draft
+        same = value if field == "ref" else (value, json.dumps(draft.fields.get("input"), sort_keys=True))
+        first = seen.setdefault(same, draft) if value else draft
         if first is not draft:
             rows = f"{_row(first)} and {_row(draft)}"
             message = f"{rows} have the same {_LABELS[field]} {value!r}; the first one counts"
@@ -127,7 +128,7 @@ def _told_apart(drafts: Sequence[CaseDraft]) -> list[CaseDraft]:
     return result
 
 
-_LABELS = {"ref": "ID", "name": "name and no ID:"}
+_LABELS = {"ref": "ID", "name": "name and message, and no ID:"}
 
 
 def _row(draft: CaseDraft) -> str:
