@@ -107,7 +107,7 @@ def _left_out(package: Package, chosen: SheetPart, header: Header) -> Iterator[I
 
 
 def _told_apart(drafts: Sequence[CaseDraft]) -> list[CaseDraft]:
-    """Refuse what repeats a case of the same file (by ref, else by name and input), and warn of look-alikes."""
+    """Refuse what repeats a case of the file (by ref, else by name and input), and warn of look-alikes."""
     seen: dict[object, CaseDraft] = {}
     alike: dict[str, CaseDraft] = {}
     result: list[CaseDraft] = []
