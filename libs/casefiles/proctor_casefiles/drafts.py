@@ -51,9 +51,8 @@ class CaseDraft:
         name, _, inner = path.partition(".")
         place = self.places.get(name)
         if self.sheet is None:
-            return ImportProblem(
-                path=".".join(part for part in (place or self.place, inner) if part), message=message
-            )
+            steps = (self.place, path) if place is None else (place, inner)
+            return ImportProblem(path=".".join(filter(None, steps)), message=message)
         known = place is not None
         said = inner if known and inner else "" if known else path
         return ImportProblem(

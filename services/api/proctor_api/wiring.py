@@ -20,6 +20,7 @@ from .pipeline.settle import Settler
 from .usecases.accounts import Accounts
 from .usecases.bite import Biting
 from .usecases.bulk import CaseBulk
+from .usecases.captures import Captures
 from .usecases.case_files import CaseFiles
 from .usecases.cases import Cases
 from .usecases.exports import Exports
@@ -28,8 +29,11 @@ from .usecases.handlers import Handlers
 from .usecases.imports import Imports
 from .usecases.integrations import Integrations
 from .usecases.keys import Keys
+from .usecases.meta import MetaModel, NoMeta
+from .usecases.replay import Replay
 from .usecases.results import Results
 from .usecases.runs import Runs
+from .usecases.text_imports import TextImports
 from .usecases.validation import CaseChecks, examiner
 
 if TYPE_CHECKING:  # read only where somebody imports cases
@@ -52,7 +56,10 @@ class Services:
     bulk: CaseBulk
     biting: Biting
     imports: Imports
+    text_imports: TextImports
     case_files: CaseFiles
+    captures: Captures
+    replay: Replay
     runs: Runs
     results: Results
     exports: Exports
@@ -73,6 +80,7 @@ def build_services(
     regex: RegexEngine,
     executor: Executor,
     languages: LanguageDetector | None = None,
+    meta: MetaModel | None = None,
     categories: CategoryTable | None = None,
 ) -> Services:
     """Put the use cases together; `executor` is the one thread on which `regex` may be used.
@@ -82,6 +90,7 @@ def build_services(
     checks = CaseChecks(executor=executor, examine=examiner(regex=regex, languages=languages))
     authenticator = Authenticator(database=database, clock=clock, monotonic=monotonic)
     results = Results(database=database, clock=clock)
+    imports = Imports(database=database, clock=clock, checks=checks, categories=categories)
     return Services(
         database=database,
         authenticator=authenticator,
@@ -92,8 +101,11 @@ def build_services(
         cases=Cases(database=database, clock=clock, checks=checks),
         bulk=CaseBulk(database=database, clock=clock, checks=checks),
         biting=Biting(database=database, executor=executor, regex=regex, languages=languages),
-        imports=Imports(database=database, clock=clock, checks=checks, categories=categories),
+        imports=imports,
+        text_imports=TextImports(imports=imports),
         case_files=CaseFiles(database=database),
+        captures=Captures(database=database, clock=clock),
+        replay=Replay(database=database, clock=clock, checks=checks, meta=meta or NoMeta()),
         runs=Runs(
             database=database,
             settler=settler,

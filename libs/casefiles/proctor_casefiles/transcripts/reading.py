@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from proctor_casefiles.documents import DocumentInvalid, Path, dotted, read_json
 from proctor_casefiles.drafts import CaseDraft, Reading, Typical
 from proctor_casefiles.labels import Refs, short_name
+from proctor_contracts.cases import CaseFields
 from proctor_contracts.schemas.imports import ImportProblem
 
 from .messages import Chat, Faulty, read_chat
 
-__all__ = ["read_transcripts"]
+__all__ = ["read_transcripts", "recorded_checks"]
 
 _CATEGORY = "transcripts"
 _TAGS = ("transcript", "needs_review")
@@ -73,7 +74,12 @@ def _draft(line: str, place: str, refs: Refs, left_out: Counter[str]) -> CaseDra
         place=place,
         places=places,
         warnings=warnings,
-        typical=Typical(assertions=tuple(_assertions(chat))),
+        typical=Typical(
+            assertions=_checks(
+                (call["name"] for turn in chat.turns for call in turn.calls),
+                "\n".join(chat.turns[-1].replies),
+            )
+        ),
     )
 
 
@@ -119,11 +125,17 @@ def _input(chat: Chat) -> dict[str, Any]:
     }
 
 
-def _assertions(chat: Chat) -> Iterator[dict[str, Any]]:
-    for name in dict.fromkeys(call["name"] for turn in chat.turns for call in turn.calls):
-        yield {"kind": "tool_call", "toolName": name}
-    last = "\n".join(chat.turns[-1].replies)
-    yield {"kind": "judge", "rubric": _AGREES + last[:_QUOTED] if last else _HELPS}
+def recorded_checks(case: CaseFields) -> tuple[dict[str, Any], ...] | None:
+    """Make the checks again that a conversation was imported with; None when nothing of it was kept."""
+    if case.reference is None:
+        return None
+    messages = case.reference.messages
+    return _checks([call.name for one in messages for call in one.tool_calls], messages[-1].content)
+
+
+def _checks(calls: Iterable[str], answer: str) -> tuple[dict[str, Any], ...]:
+    tools = ({"kind": "tool_call", "toolName": name} for name in dict.fromkeys(calls))
+    return (*tools, {"kind": "judge", "rubric": _AGREES + answer[:_QUOTED] if answer else _HELPS})
 
 
 def _reference(chat: Chat) -> tuple[dict[str, Any] | None, str | None]:

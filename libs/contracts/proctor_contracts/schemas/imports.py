@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
+from uuid import UUID
 
-from proctor_contracts.base import Wire
+from pydantic import Field
 
-__all__ = ["CaseFormat", "ImportOutcome", "ImportProblem"]
+from proctor_contracts.base import Json, Strict, Wire
+
+__all__ = ["CaseFormat", "GoldenImport", "ImportOutcome", "ImportProblem"]
 
 
 class CaseFormat(StrEnum):
@@ -51,3 +55,14 @@ class ImportOutcome(Wire):
     dry_run: bool = False
     problems: tuple[ImportProblem, ...] = ()
     warnings: tuple[ImportProblem, ...] = ()
+
+
+class GoldenImport(Strict):
+    """A golden dataset for an integration: `[{id, input, expected: {department, tools, …}}]`.
+
+    The dataset may also be sent as it is, with `integrationId` and `dryRun` in the query.
+    """
+
+    integration_id: UUID
+    dry_run: bool = False
+    cases: Annotated[tuple[Json, ...], Field(min_length=1)]

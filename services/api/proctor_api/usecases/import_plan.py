@@ -19,7 +19,8 @@ __all__ = ["Usual", "Wanted", "matched", "merged", "repeats"]
 Usual = Callable[[CaseFields], tuple[Mapping[str, Any], ...] | None]
 """Makes the usual checks of a case from its category and description, as an importer does."""
 
-KEPT = "has checks of its own, which are kept; to replace them, import the file with a column of checks"
+KEPT = "has checks of its own, which are kept"
+REPLACE = "; to replace them, import the file with a column of checks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def merged(
     if one.draft.typical is not None and usual is not None and not _made_up(before, usual):
         given.discard("assertions")
         if as_stored(one.case)["assertions"] != stored.assertions:
-            warning = one.draft.at("assertions", KEPT)
+            warning = one.draft.at("assertions", KEPT if one.draft.sheet is None else KEPT + REPLACE)
     if one.case.rubric is None and before.rubric == "":
         given.discard("rubric")  # a file cannot tell an empty text from none
     update = {name: getattr(one.case, name) for name in given}
