@@ -51,4 +51,4 @@ def pieces(text: str) -> Iterator[str]:
 
 def cell_length(text: str) -> int:
     """Count as spreadsheet programs do, which see an emoji as two characters."""
-    return len(text) + sum(1 for character in text if character > "\uffff")
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -114,7 +114,7 @@ class _Reading:
         for column in columns:
             text = self._text("rubric", column, trim=False, blank=goes_on) or ""
             rubric += text if goes_on or not rubric or not text else f"\n\n{text}"
-            goes_on = cell_length(text) >= FULL_CELL
+            goes_on = len(text) >= FULL_CELL // 2 and cell_length(text) >= FULL_CELL
         if columns:
             self._fields["rubric"] = rubric or None
 
