@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # the schemas cost more to import than most commands take
     from proctor_contracts.enums import ResultStatus, RunStatus
     from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
     from proctor_contracts.schemas.common import Problem
-    from proctor_contracts.schemas.imports import ImportOutcome
+    from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
     from proctor_contracts.schemas.integrations import (
         HandlerCreate,
         HandlerView,
@@ -70,12 +70,16 @@ class Platform(Protocol):
         data: bytes,
         *,
         name: str,
+        format_: CaseFormat | None = None,
         dry_run: bool = False,
         owner: str | None = None,
         sheet: str | None = None,
         categories: bytes | None = None,
     ) -> ImportOutcome:
-        """Bring the cases of a spreadsheet in; `name` is what the file is called, `owner` the account."""
+        """Bring the cases of a file in, a workbook unless `format_` says otherwise.
+
+        `name` is what the file is called, `owner` the account.
+        """
         ...
 
     async def export_cases(

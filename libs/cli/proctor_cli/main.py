@@ -36,7 +36,7 @@ _COMMANDS = {
     "diff": "Compare two runs case by case.",
     "export": "Write a run as json, junit, markdown or csv.",
     "gate": "Decide the release gate on a run that exists.",
-    "import-cases": "Bring cases of a spreadsheet into an integration.",
+    "import-cases": "Bring cases of a spreadsheet or another file into an integration.",
     "export-cases": "Write an integration's cases as a spreadsheet.",
     "accounts": "Create, list and limit accounts.",
     "keys": "Create, list and revoke API keys.",

@@ -16,7 +16,7 @@ from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import ResultStatus, RunStatus
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
 from proctor_contracts.schemas.common import Problem
-from proctor_contracts.schemas.imports import ImportOutcome
+from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
@@ -121,16 +121,18 @@ class RemotePlatform:
         data: bytes,
         *,
         name: str,
+        format_: CaseFormat | None = None,
         dry_run: bool = False,
         owner: str | None = None,
         sheet: str | None = None,
         categories: bytes | None = None,
     ) -> ImportOutcome:
-        """Send a spreadsheet; one that was sent twice, after a lost answer, changes nothing more."""
+        """Send a file; one that was sent twice, after a lost answer, changes nothing more."""
         form = Form(
             texts={
                 "integrationId": str(integration_id),
                 "dryRun": str(dry_run).lower(),
+                **({} if format_ is None else {"format": format_}),
                 **({} if owner is None else {"owner": owner}),
                 **({} if sheet is None else {"sheet": sheet}),
             },

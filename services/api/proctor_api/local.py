@@ -17,7 +17,7 @@ from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import ResultStatus, RunStatus
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
 from proctor_contracts.schemas.common import Problem
-from proctor_contracts.schemas.imports import ImportOutcome
+from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
@@ -35,9 +35,11 @@ from proctor_store.session import Database
 
 from .auth import Caller
 from .errors import ApiError, not_found
+from .intake import CaptureIntake
 from .pipeline.assembly import Pipeline
 from .usecases.accounts import AccountLimits
 from .usecases.exports import ExportFormat
+from .usecases.meta import MetaModel
 from .wiring import Services, build_services
 
 if TYPE_CHECKING:  # read only where somebody imports cases
@@ -66,14 +68,17 @@ class LocalApi:
     Its subscriptions and listeners belong on the bus that the workers share with it.
     """
 
-    def __init__(self, *, services: Services, pipeline: Pipeline, caller: Caller) -> None:
+    def __init__(
+        self, *, services: Services, pipeline: Pipeline, caller: Caller, meters: Meters | None = None
+    ) -> None:
         self.services = services
         self.caller = caller
         self.pipeline = pipeline
+        self._intake = CaptureIntake(captures=services.captures, meters=meters or Meters())
 
     def subscriptions(self) -> tuple[Subscription | DeadSubscription, ...]:
         """The work queues that the API consumes."""
-        return self.pipeline.subscriptions()
+        return (*self.pipeline.subscriptions(), self._intake.subscription())
 
     def listeners(self) -> tuple[Listener, ...]:
         """What the API hears in passing."""
@@ -119,13 +124,18 @@ class LocalApi:
         integration_id: UUID,
         data: bytes,
         *,
+        format_: CaseFormat | None = None,
         dry_run: bool = False,
         owner: str | None = None,
         sheet: str | None = None,
         categories: bytes | None = None,
     ) -> ImportOutcome:
-        """Bring the cases of a spreadsheet in."""
+        """Bring the cases of a file in, a workbook unless `format_` says otherwise."""
         await self.services.accounts.owning(self.caller.account_id, owner)
+        if format_ is not None and format_ is not CaseFormat.XLSX:
+            return await self.services.text_imports.file(
+                self.caller, integration_id, data, format_=format_, dry_run=dry_run
+            )
         return await self.services.imports.workbook(
             self.caller, integration_id, data, dry_run=dry_run, sheet=sheet, categories=categories
         )
@@ -218,6 +228,7 @@ async def open_local(
     clock: Callable[[], datetime],
     languages: LanguageDetector | None = None,
     categories: CategoryTable | None = None,
+    meta: MetaModel | None = None,
     meters: Meters | None = None,
 ) -> AsyncIterator[LocalApi]:
     """Open the database, bring it up to date and put the API together.
@@ -249,12 +260,13 @@ async def open_local(
         executor=executor,
         languages=languages,
         categories=categories,
+        meta=meta,
     )
     try:
         await upgrade_database(database)
         caller = await _local_caller(services)
         pipeline.start()
-        yield LocalApi(services=services, pipeline=pipeline, caller=caller)
+        yield LocalApi(services=services, pipeline=pipeline, caller=caller, meters=meters)
     finally:
         await pipeline.stop()
         await database.close()

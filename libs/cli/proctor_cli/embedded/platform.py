@@ -13,7 +13,7 @@ from proctor_cli.client import ExportFormat, PlatformRefused, PlatformUnavailabl
 from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import ResultStatus, RunStatus
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
-from proctor_contracts.schemas.imports import ImportOutcome
+from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
@@ -75,15 +75,22 @@ class EmbeddedPlatform:
         data: bytes,
         *,
         name: str,  # noqa: ARG002 - what a form calls the file; nothing is decided by it
+        format_: CaseFormat | None = None,
         dry_run: bool = False,
         owner: str | None = None,
         sheet: str | None = None,
         categories: bytes | None = None,
     ) -> ImportOutcome:
-        """Bring the cases of a spreadsheet in."""
+        """Bring the cases of a file in."""
         with _translated():
             return await self._api.import_cases(
-                integration_id, data, dry_run=dry_run, owner=owner, sheet=sheet, categories=categories
+                integration_id,
+                data,
+                format_=format_,
+                dry_run=dry_run,
+                owner=owner,
+                sheet=sheet,
+                categories=categories,
             )
 
     async def export_cases(
