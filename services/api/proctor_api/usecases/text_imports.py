@@ -42,9 +42,8 @@ class TextImports:
             return await self._imports.workbook(caller, integration_id, data, dry_run=dry_run)
 
         def read() -> tuple[Reading, Usual | None]:
-            # Most commands import nothing.
-            from proctor_casefiles.texts import read_text_file  # noqa: PLC0415
-            from proctor_casefiles.transcripts.reading import recorded_checks  # noqa: PLC0415
+            from proctor_casefiles.texts import read_text_file  # noqa: PLC0415 - most commands import nothing
+            from proctor_casefiles.transcripts.reading import recorded_checks  # noqa: PLC0415 - as above
 
             return read_text_file(data, format_), recorded_checks if format_ is CaseFormat.JSONL else None
 
