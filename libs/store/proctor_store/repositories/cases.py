@@ -17,6 +17,7 @@ from proctor_store.session import Unit
 from proctor_store.tables import TestCase
 
 __all__ = [
+    "CaseIdentity",
     "CaseQuery",
     "CaseRecord",
     "by_ids",
@@ -24,6 +25,7 @@ __all__ = [
     "create",
     "existing",
     "get",
+    "identities",
     "known_as",
     "listed",
     "matching",
@@ -60,6 +62,16 @@ class CaseRecord:
     search_text: str
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CaseIdentity:
+    """What tells a case from others of its integration, and its revision from other ones."""
+
+    id: UUID
+    ref: str | None
+    name: str
+    revision: int
 
 
 _NAMES = tuple(one.name for one in fields(CaseRecord))
@@ -194,6 +206,16 @@ async def by_ids(
         )
         found |= {row.id: CaseRecord(*row) for row in rows}
     return found
+
+
+async def identities(unit: Unit, integration_id: UUID) -> tuple[CaseIdentity, ...]:
+    """Read what an integration's cases are called, oldest first."""
+    found = await unit.connection.execute(
+        select(TestCase.id, TestCase.ref, TestCase.name, TestCase.revision)
+        .where(TestCase.integration_id == integration_id)
+        .order_by(TestCase.id)
+    )
+    return tuple(CaseIdentity(*row) for row in found)
 
 
 async def known_as(

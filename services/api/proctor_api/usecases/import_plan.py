@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -10,27 +11,38 @@ from uuid import UUID
 from proctor_casefiles.drafts import CaseDraft
 from proctor_contracts.cases import CaseFields
 from proctor_contracts.schemas.imports import ImportProblem
-from proctor_store.repositories.cases import CaseRecord
+from proctor_store.repositories.cases import CaseIdentity, CaseRecord
 
-from .case_rows import as_stored, case_fields
+from .case_rows import as_stored, case_fields, new_record, rewritten
 
-__all__ = ["Usual", "Wanted", "matched", "merged", "repeats"]
+__all__ = ["Settled", "Usual", "Wanted", "matched", "repeats", "settled", "unclaimed"]
 
 Usual = Callable[[CaseFields], tuple[Mapping[str, Any], ...] | None]
 """Makes the usual checks of a case from its category and description, as an importer does."""
 
-KEPT = "has checks of its own, which are kept"
-REPLACE = "; to replace them, import the file with a column of checks"
+KEPT = "has checks of its own, which are kept; to replace them, import the file with a column of checks"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A case that a file asks for: valid by itself. `given` are the fields that the file speaks of."""
+    """A case that a file asks for, valid by itself, as a new row would hold it.
+
+    `given` are the columns that the file speaks of; with `whole` it speaks of all.
+    """
 
     draft: CaseDraft
-    case: CaseFields
-    given: frozenset[str]
+    record: CaseRecord
+    given: Collection[str]
     whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What becomes of a case: a row to write, or None where it is there already just so."""
+
+    record: CaseRecord | None
+    new: bool
+    warning: ImportProblem | None = None
 
 
 def repeats(wanted: Sequence[Wanted]) -> Mapping[int, ImportProblem]:
@@ -38,8 +50,8 @@ def repeats(wanted: Sequence[Wanted]) -> Mapping[int, ImportProblem]:
     seen: dict[object, int] = {}
     found: dict[int, ImportProblem] = {}
     for index, one in enumerate(wanted):
-        ref = one.case.ref
-        first = seen.setdefault(_identity(one.case) if ref is None else ref, index)
+        ref = one.record.ref
+        first = seen.setdefault((one.record.name, repr(one.record.input)) if ref is None else ref, index)
         if first == index:
             continue
         where = wanted[first].draft
@@ -53,76 +65,94 @@ def repeats(wanted: Sequence[Wanted]) -> Mapping[int, ImportProblem]:
     return found
 
 
-def matched(wanted: Sequence[Wanted], known: Sequence[CaseRecord]) -> list[CaseRecord | None]:
-    """Find the stored row of each case: by ref, else by name.
+def unclaimed(wanted: Sequence[Wanted], known: Sequence[CaseIdentity]) -> set[UUID]:
+    """List the stored cases that only their name and input may tell, since no ref names them."""
+    stored_refs = {one.ref for one in known if one.ref is not None}
+    names = {one.record.name for one in wanted if one.record.ref is None or one.record.ref not in stored_refs}
+    return {one.id for one in known if one.name in names}
+
+
+def matched(
+    wanted: Sequence[Wanted], known: Sequence[CaseIdentity], inputs: Mapping[UUID, Mapping[str, Any]]
+) -> list[UUID | None]:
+    """Find the stored row of each case: by ref, else by name; `inputs` are those of the unclaimed.
 
     A case without a ref is the stored one of its name, of several that with its input. One with a new ref
     takes the stored one without a ref that has its name and input: somebody has numbered the file since.
     """
-    by_ref = {record.ref: record for record in known if record.ref is not None}
-    by_name: dict[str, list[CaseRecord]] = {}
-    for record in known:
-        by_name.setdefault(record.name, []).append(record)
-    namesakes: dict[str, int] = {}
-    for one in wanted:
-        if one.case.ref is None:
-            namesakes[one.case.name] = namesakes.get(one.case.name, 0) + 1
-    matches = [None if one.case.ref is None else by_ref.get(one.case.ref) for one in wanted]
-    taken: set[UUID] = {record.id for record in matches if record is not None}
+    by_ref = {one.ref: one.id for one in known if one.ref is not None}
+    by_name: dict[str, list[CaseIdentity]] = {}
+    for stored in known:
+        if stored.id in inputs:
+            by_name.setdefault(stored.name, []).append(stored)
+    namesakes = Counter(one.record.name for one in wanted if one.record.ref is None)
+    matches = [None if one.record.ref is None else by_ref.get(one.record.ref) for one in wanted]
+    taken = {match for match in matches if match is not None}
     for index, one in enumerate(wanted):
         if matches[index] is not None:
             continue
-        free = [record for record in by_name.get(one.case.name, ()) if record.id not in taken]
-        if one.case.ref is not None:
-            free = [record for record in free if record.ref is None and _same_input(one.case, record)]
+        free = [stored for stored in by_name.get(one.record.name, ()) if stored.id not in taken]
+        nameless = [stored for stored in free if stored.ref is None]
+        if one.record.ref is not None:
+            free = [stored for stored in nameless if inputs[stored.id] == one.record.input]
         else:
-            free = [record for record in free if record.ref is None] or free
-            if len(free) > 1 or namesakes[one.case.name] > 1:
-                free = [record for record in free if _same_input(one.case, record)]
+            free = nameless or free
+            if len(free) > 1 or namesakes[one.record.name] > 1:
+                free = [stored for stored in free if inputs[stored.id] == one.record.input]
         if free:
-            matches[index] = free[0]
+            matches[index] = free[0].id
             taken.add(free[0].id)
     return matches
 
 
-def merged(
-    one: Wanted, stored: CaseRecord | None, usual: Usual | None
-) -> tuple[CaseFields, ImportProblem | None]:
+def settled(one: Wanted, stored: CaseRecord | None, usual: Usual | None) -> Settled:
     """Put what the file says over what is stored; what the file does not speak of stays.
 
     Made-up checks replace made-up checks only, never those that somebody wrote: then a warning comes back.
+
+    Raises:
+        ApiError: 413 when the case became too large.
     """
     if stored is None:
-        return one.case, None
-    ref = one.case.ref or stored.ref
-    if one.whole:
-        return one.case.model_copy(update={"ref": ref}), None
-    before = case_fields(stored)
-    given = set(one.given)
+        return Settled(one.record, new=True)
+    columns = as_columns(one.record) if one.whole else {name: getattr(one.record, name) for name in one.given}
+    if columns.get("ref") is None:
+        columns.pop("ref", None)
+    if columns.get("rubric", "") is None and stored.rubric == "":
+        del columns["rubric"]  # a file cannot tell an empty text from none
+    differing = {name for name, value in columns.items() if getattr(stored, name) != value}
     warning = None
-    if one.draft.typical is not None and usual is not None and not _made_up(before, usual):
-        given.discard("assertions")
-        if as_stored(one.case)["assertions"] != stored.assertions:
-            warning = one.draft.at("assertions", KEPT if one.draft.sheet is None else KEPT + REPLACE)
-    if one.case.rubric is None and before.rubric == "":
-        given.discard("rubric")  # a file cannot tell an empty text from none
-    update = {name: getattr(one.case, name) for name in given}
-    return before.model_copy(update=update | {"ref": ref}), warning
+    made_up = one.draft.typical is not None and usual is not None
+    if made_up and "assertions" in differing and not _made_up(case_fields(stored), usual):
+        differing.discard("assertions")
+        warning = one.draft.at("assertions", KEPT)
+    if not differing:
+        return Settled(None, new=False, warning=warning)
+    asked = case_fields(one.record)
+    update = {name: getattr(asked, name) for name in differing}
+    record = new_record(
+        case_fields(stored).model_copy(update=update),
+        account_id=stored.account_id,
+        integration_id=stored.integration_id,
+        now=one.record.updated_at,
+    )
+    result = rewritten(stored, record)
+    return Settled(None if result is stored else result, new=False, warning=warning)
 
 
-def _made_up(case: CaseFields, usual: Usual) -> bool:
-    made = usual(case)
+def as_columns(record: CaseRecord) -> dict[str, Any]:
+    """Take what an author says of a case; not the text that it is searched by, which follows from it."""
+    return {name: getattr(record, name) for name in CaseFields.model_fields}
+
+
+def _made_up(case: CaseFields, usual: Usual | None) -> bool:
+    made = None if usual is None else usual(case)
     if made is None:
         return False
-    typical = CaseFields.model_validate(
-        {"name": case.name, "category": case.category, "input": case.input, "assertions": made}
-    )
-    return typical.assertions == case.assertions
+    typical = case.model_copy(update={"assertions": _assertions(case, made)})
+    return bool(as_stored(typical)["assertions"] == as_stored(case)["assertions"])
 
 
-def _identity(case: CaseFields) -> tuple[str, str]:
-    return case.name, case.input.model_dump_json()
-
-
-def _same_input(case: CaseFields, record: CaseRecord) -> bool:
-    return bool(as_stored(case)["input"] == record.input)
+def _assertions(case: CaseFields, made: Sequence[Mapping[str, Any]]) -> Any:
+    shape = {"name": case.name, "category": case.category, "input": case.input, "assertions": made}
+    return CaseFields.model_validate(shape).assertions

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from pydantic import ValidationError
-
 from proctor_api.auth import Caller
 from proctor_api.errors import ApiError, bad_request, conflict, too_large
-from proctor_api.problems import field_problems
-from proctor_casefiles.drafts import CaseDraft, FileRefused, Reading
+from proctor_casefiles.drafts import FileRefused, Reading
+from proctor_casefiles.words import trimmed
 from proctor_contracts.cases import CaseFields
 from proctor_contracts.schemas.common import FieldProblem
-from proctor_contracts.schemas.imports import ImportOutcome, ImportProblem
+from proctor_contracts.schemas.imports import ImportOutcome
 from proctor_store.conflicts import Duplicate
 from proctor_store.repositories import cases
-from proctor_store.repositories.cases import CaseRecord
-from proctor_store.session import Database, Unit
+from proctor_store.repositories.cases import CaseIdentity
+from proctor_store.session import Database
 
-from .case_rows import new_record, rewritten
-from .import_plan import Usual, Wanted, matched, merged, repeats
+from .case_rows import case_fields, new_record
+from .import_book import Book, decided, note, outcome, valid
+from .import_plan import Settled, Usual, Wanted, matched, unclaimed
 from .integrations import integration_of
-from .validation import Bot, CaseChecks, Findings, bot_of
+from .validation import Bot, CaseChecks, bot_of
 
 if TYPE_CHECKING:
     from proctor_casefiles.categories import CategoryTable
@@ -36,32 +35,13 @@ __all__ = ["Imports", "refused"]
 _READ_AT_ONCE = 1
 _CHECKED_AT_ONCE = 200
 _WRITTEN_AT_ONCE = 1_000
-_MOST_SAID = 1_000
 _LANGUAGE = "uk"
-_NOBODY, _NEVER = UUID(int=0), datetime(2000, 1, 1, tzinfo=UTC)
-_GIVEN = {one.alias or name: name for name, one in CaseFields.model_fields.items()}
+_SETTLED_AT_ONCE = 1_000
+_ATTEMPTS = 3
 
 
-@dataclass(slots=True)
-class _Book:
-    """What is wrong so far, by the number of the draft; a draft with a problem is not written."""
-
-    problems: dict[int, list[ImportProblem]] = field(default_factory=dict)
-    warnings: list[ImportProblem] = field(default_factory=list)
-
-    def refuse(self, index: int, *problems: ImportProblem) -> None:
-        """Note problems of one draft."""
-        if problems:
-            self.problems.setdefault(index, []).extend(problems)
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """What would be written; `stored` are the rows that the cases are, None for a new one."""
-
-    created: Sequence[CaseRecord]
-    updated: Sequence[CaseRecord]
-    warnings: Sequence[ImportProblem]
+class _Overtaken(Exception):
+    """Another writer changed the integration's cases while these were looked at."""
 
 
 class Imports:
@@ -102,8 +82,9 @@ class Imports:
         table = self._table(categories)
 
         def usual(case: CaseFields) -> tuple[Mapping[str, Any], ...] | None:
+            description = trimmed(case.rubric or "")
             return table.assertions(
-                category=case.category, name=case.name, description=case.rubric or "", language=language
+                category=case.category, name=case.name, description=description, language=language
             )
 
         def read() -> Reading:
@@ -136,29 +117,24 @@ class Imports:
         """
         async with self._database.reading() as unit:
             bot = await bot_of(unit, caller, integration_id)
-        now = self._clock()
-        book = _Book(warnings=list(reading.warnings))
-        wanted = await asyncio.to_thread(_valid, reading, book)
-        known = await self._known(integration_id, wanted)
-        await self._examine(wanted, known, book, bot=bot, usual=usual)
-        kept = [one for index, one in wanted.items() if index not in book.problems]
-
-        def plan(stored: Sequence[CaseRecord]) -> _Plan:
-            return _planned(kept, stored, caller, integration_id, now=now, usual=usual)
-
-        if dry_run or not kept:
-            planned = await asyncio.to_thread(plan, known)
-        else:
+        first = Book(warnings=list(reading.warnings))
+        new = partial(
+            new_record, account_id=caller.account_id, integration_id=integration_id, now=self._clock()
+        )
+        wanted = await asyncio.to_thread(valid, reading, first, new)
+        for _ in range(_ATTEMPTS):
+            book = first.copy()
+            async with self._database.reading() as unit:
+                known = await cases.identities(unit, integration_id)
+            await self._settle(wanted, known, book, bot=bot, usual=usual)
             try:
-                async with self._database.transaction() as unit:
-                    # The lock makes two imports of one integration take turns instead of colliding.
-                    await integration_of(unit, caller, integration_id, lock=True)
-                    planned = await asyncio.to_thread(plan, await _known_as(unit, integration_id, kept))
-                    await _write(unit, planned)
-            except Duplicate as error:
-                message = "another writer took one of these refs at the same moment; import the file again"
-                raise conflict(message, field=error.field) from error
-        return _outcome(reading, book, planned, dry_run=dry_run)
+                if not dry_run and (book.created or book.updated):
+                    await self._write(caller, integration_id, known, book)
+            except (_Overtaken, Duplicate):
+                continue
+            return outcome(reading, book, dry_run=dry_run)
+        message = "other writers keep changing the cases of this integration; import the file again"
+        raise conflict(message, field="integrationId", code="overtaken")
 
     def _table(self, given: bytes | None) -> CategoryTable:
         from proctor_casefiles.categories import (  # noqa: PLC0415 - most commands import nothing
@@ -174,31 +150,53 @@ class Imports:
         except CategoryTableInvalid as error:
             raise bad_request([FieldProblem(path="categories", message=str(error))]) from error
 
-    async def _known(self, integration_id: UUID, wanted: Mapping[int, Wanted]) -> Sequence[CaseRecord]:
-        async with self._database.reading() as unit:
-            return await _known_as(unit, integration_id, list(wanted.values()))
-
-    async def _examine(
+    async def _settle(
         self,
         wanted: Mapping[int, Wanted],
-        known: Sequence[CaseRecord],
-        book: _Book,
+        known: Sequence[CaseIdentity],
+        book: Book,
         *,
         bot: Bot,
         usual: Usual | None,
     ) -> None:
-        """Check each case as it will be stored; a few at a time, since others need the thread of patterns."""
-        going = [(index, one) for index, one in wanted.items() if index not in book.problems]
-        stored = matched([one for _, one in going], known)
+        """Decide what becomes of each case; part by part, so that little is held and others get a turn."""
+        account, integration = bot.integration.account_id, bot.integration.id
+        candidates = unclaimed(list(wanted.values()), known)
+        async with self._database.reading() as unit:
+            stored = await cases.by_ids(unit, account, integration, list(candidates))
+        inputs = {case_id: record.input for case_id, record in stored.items()}
+        matches = await asyncio.to_thread(matched, list(wanted.values()), known, inputs)
+        going = list(zip(wanted.items(), matches, strict=True))
+        for start in range(0, len(going), _SETTLED_AT_ONCE):
+            part = going[start : start + _SETTLED_AT_ONCE]
+            ids = [case_id for _, case_id in part if case_id is not None]
+            async with self._database.reading() as unit:
+                stored = await cases.by_ids(unit, account, integration, ids)
+            await self._examine(await asyncio.to_thread(decided, part, stored, book, usual), book, bot)
+
+    async def _examine(self, going: Sequence[tuple[int, Wanted, Settled]], book: Book, bot: Bot) -> None:
+        """Check the cases that would be written, as they would be."""
         for start in range(0, len(going), _CHECKED_AT_ONCE):
             part = going[start : start + _CHECKED_AT_ONCE]
-            whole = [
-                merged(one, there, usual)[0]
-                for (_, one), there in zip(part, stored[start : start + len(part)], strict=True)
-            ]
+            whole = [case_fields(one.record) for _, _, one in part if one.record is not None]
             findings = await self._checks.examine(whole, bot)
-            for (index, one), found in zip(part, findings, strict=True):
-                _note(book, index, one, found)
+            for (index, one, becomes), found in zip(part, findings, strict=True):
+                note(book, index, one, found)
+                if index not in book.problems and becomes.record is not None:
+                    (book.created if becomes.new else book.updated).append(becomes.record)
+
+    async def _write(
+        self, caller: Caller, integration_id: UUID, known: Sequence[CaseIdentity], book: Book
+    ) -> None:
+        async with self._database.transaction() as unit:
+            # The lock makes two imports of one integration take turns instead of colliding.
+            await integration_of(unit, caller, integration_id, lock=True)
+            if await cases.identities(unit, integration_id) != known:
+                raise _Overtaken
+            for start in range(0, len(book.updated), _WRITTEN_AT_ONCE):
+                await cases.change(unit, book.updated[start : start + _WRITTEN_AT_ONCE])
+            for start in range(0, len(book.created), _WRITTEN_AT_ONCE):
+                await cases.create(unit, book.created[start : start + _WRITTEN_AT_ONCE])
 
 
 def refused(error: FileRefused) -> ApiError:
@@ -210,116 +208,3 @@ def refused(error: FileRefused) -> ApiError:
         detail=error.message,
         code=error.code,
     )
-
-
-def _valid(reading: Reading, book: _Book) -> dict[int, Wanted]:
-    """Validate every draft, also those with problems: one fault must not hide another."""
-    wanted: dict[int, Wanted] = {}
-    for index, draft in enumerate(reading.drafts):
-        book.refuse(index, *draft.problems)
-        fields = dict(draft.fields)
-        if draft.typical is not None:
-            fields["assertions"] = draft.typical.assertions
-        try:
-            case = CaseFields.model_validate(fields)
-            new_record(case, account_id=_NOBODY, integration_id=_NOBODY, now=_NEVER)
-        except ValidationError as error:
-            book.refuse(
-                index, *_faults(draft, field_problems(error.errors(include_url=False), fields).errors)
-            )
-        except ApiError as error:
-            book.refuse(index, *_faults(draft, error.errors))
-        if index not in book.problems:
-            given = frozenset(_GIVEN[name] for name in fields if name in _GIVEN)
-            wanted[index] = Wanted(draft, case, given, reading.whole)
-    found = repeats(list(wanted.values()))
-    for position, index in enumerate(list(wanted)):
-        if position in found:
-            book.refuse(index, found[position])
-    for index, one in wanted.items():
-        if index not in book.problems:
-            book.warnings += one.draft.warnings
-    return wanted
-
-
-def _faults(draft: CaseDraft, errors: Sequence[FieldProblem]) -> Iterator[ImportProblem]:
-    """Say what is wrong once a place: what reading said of a cell already is not said again.
-
-    Nor is it said that a whole field is missing, which it is because it could not be read.
-    """
-    said = {(one.sheet, one.cell, one.path) for one in draft.problems}
-    for error in errors:
-        if said and error.path in _GIVEN and error.path not in draft.fields:
-            continue
-        found = draft.at(error.path, error.message)
-        if (found.sheet, found.cell, found.path) not in said:
-            yield found
-
-
-def _note(book: _Book, index: int, one: Wanted, found: Findings) -> None:
-    book.refuse(index, *(one.draft.at(problem.path, problem.message) for problem in found.problems))
-    if not found.problems:
-        book.warnings += [one.draft.at(warning.path, warning.message) for warning in found.warnings]
-
-
-async def _known_as(unit: Unit, integration_id: UUID, wanted: Sequence[Wanted]) -> Sequence[CaseRecord]:
-    return await cases.known_as(
-        unit,
-        integration_id,
-        refs={one.case.ref for one in wanted if one.case.ref is not None},
-        names={one.case.name for one in wanted},
-    )
-
-
-def _planned(
-    wanted: Sequence[Wanted],
-    known: Sequence[CaseRecord],
-    caller: Caller,
-    integration_id: UUID,
-    *,
-    now: datetime,
-    usual: Usual | None,
-) -> _Plan:
-    created: list[CaseRecord] = []
-    updated: list[CaseRecord] = []
-    warnings: list[ImportProblem] = []
-    for one, stored in zip(wanted, matched(wanted, known), strict=True):
-        case, warning = merged(one, stored, usual)
-        record = new_record(case, account_id=caller.account_id, integration_id=integration_id, now=now)
-        if warning is not None:
-            warnings.append(warning)
-        if stored is None:
-            created.append(record)
-        elif (result := rewritten(stored, record)) is not stored:
-            updated.append(result)
-    return _Plan(created, updated, warnings)
-
-
-async def _write(unit: Unit, plan: _Plan) -> None:
-    for start in range(0, len(plan.updated), _WRITTEN_AT_ONCE):
-        await cases.change(unit, plan.updated[start : start + _WRITTEN_AT_ONCE])
-    for start in range(0, len(plan.created), _WRITTEN_AT_ONCE):
-        await cases.create(unit, plan.created[start : start + _WRITTEN_AT_ONCE])
-
-
-def _outcome(reading: Reading, book: _Book, plan: _Plan, *, dry_run: bool) -> ImportOutcome:
-    total = len(reading.drafts)
-    created, updated = len(plan.created), len(plan.updated)
-    skipped = total - created - updated
-    return ImportOutcome(
-        created=created,
-        updated=updated,
-        skipped=skipped,
-        total=total,
-        unchanged=skipped - len(book.problems),
-        dry_run=dry_run,
-        problems=_bounded([one for index in sorted(book.problems) for one in book.problems[index]]),
-        warnings=_bounded([*book.warnings, *plan.warnings]),
-    )
-
-
-def _bounded(said: Sequence[ImportProblem]) -> tuple[ImportProblem, ...]:
-    if len(said) <= _MOST_SAID:
-        return tuple(said)
-    more = len(said) - _MOST_SAID
-    return (*said[:_MOST_SAID], ImportProblem(message=f"and {more:,} more, which are not listed"))
