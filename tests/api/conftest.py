@@ -21,6 +21,7 @@ from proctor_api.pipeline.hub import Hub
 from proctor_api.pipeline.settle import Settler
 from proctor_api.probes import Probes
 from proctor_api.usecases.accounts import AccountLimits
+from proctor_api.usecases.meta import MetaFailed
 from proctor_api.wiring import Services, build_services
 from proctor_chassis.metrics import Meters, prometheus_meters
 from proctor_contracts.enums import KeyKind
@@ -59,6 +60,20 @@ class QuietBus:
 
     async def announce(self, message: object) -> None:
         self.sent.append(message)
+
+
+class ScriptedMeta:
+    """A meta model that answers as it was told, and remembers what it was shown."""
+
+    def __init__(self) -> None:
+        self.reply: str | MetaFailed = MetaFailed("no meta model is set")
+        self.shown: list[tuple[str, str]] = []
+
+    async def ask(self, *, instructions: str, data: str, max_tokens: int = 4_000) -> str:  # noqa: ARG002 - as it is asked
+        self.shown.append((instructions, data))
+        if isinstance(self.reply, MetaFailed):
+            raise self.reply
+        return self.reply
 
 
 class Api:
@@ -131,6 +146,11 @@ def time() -> Time:
 
 
 @pytest.fixture
+def meta() -> ScriptedMeta:
+    return ScriptedMeta()
+
+
+@pytest.fixture
 def bus() -> QuietBus:
     return QuietBus()
 
@@ -166,8 +186,13 @@ def hub() -> Hub:
 
 
 @pytest_asyncio.fixture
-async def services(
-    database: Database, time: Time, bus: QuietBus, hub: Hub, pattern_thread: ThreadPoolExecutor
+async def services(  # noqa: PLR0917 - pytest gives fixtures by name
+    database: Database,
+    time: Time,
+    bus: QuietBus,
+    hub: Hub,
+    meta: ScriptedMeta,
+    pattern_thread: ThreadPoolExecutor,
 ) -> AsyncIterator[Services]:
     prices = Prices.load(None)
     settler = Settler(
@@ -190,6 +215,7 @@ async def services(
         pools=("default", "high"),
         regex=QuickJsRegex(),
         executor=pattern_thread,
+        meta=meta,
     )
     yield services
     await services.authenticator.aclose()

@@ -9,7 +9,7 @@ from typing import Literal
 from uuid import UUID
 
 from proctor_api.auth import Caller
-from proctor_api.errors import ApiError, bad_request, conflict, not_found
+from proctor_api.errors import ApiError, bad_request, conflict, not_found, too_large
 from proctor_contracts.captures import CapturedEntry
 from proctor_contracts.cases import CaseFields
 from proctor_contracts.enums import CaptureStatus
@@ -168,9 +168,14 @@ class Replay:
     def _record(self, draft: _Draft, caller: Caller, integration_id: UUID) -> CaseRecord:
         if draft.findings.problems:
             raise bad_request(draft.findings.problems)
-        return new_record(
-            draft.case, account_id=caller.account_id, integration_id=integration_id, now=self._clock()
-        )
+        try:
+            return new_record(
+                draft.case, account_id=caller.account_id, integration_id=integration_id, now=self._clock()
+            )
+        except ApiError as error:
+            if error.errors[0].path == "input":  # which the user never typed
+                raise too_large("transcript", error.errors[0].message) from error
+            raise
 
 
 async def _case_of(unit: Unit, caller: Caller, case_id: UUID | None) -> CaseRecord | None:
