@@ -74,6 +74,15 @@ def test_two_columns_of_one_meaning_are_refused_by_their_cells() -> None:
         drafts(("ID", "Категорія", "Назва", "Category", "Повідомлення"), ("1", "a", "b", "c", "d"))
 
 
+def test_of_two_columns_the_one_with_the_proper_name_counts() -> None:
+    header = ("№", "ID", "Розділ", "Категорія", "Назва", "Питання", "Повідомлення 2", "№ з/п")
+    reading = read(workbook(rows(header, (1, "RM-1", "x", "Мова", "Назва", "Привіт", "Ще", 5))))
+    (draft,) = reading.drafts
+    assert (draft.fields["ref"], draft.fields["category"]) == ("RM-1", "Мова")
+    assert [line["content"] for line in draft.fields["input"]["messages"]] == ["Привіт", "Ще"]
+    assert [one.cell for one in reading.warnings] == ["A1", "C1", "H1"]
+
+
 def test_a_sheet_without_headers_is_no_case_file() -> None:
     with pytest.raises(FileRefused, match="searched: 'Кейси'") as caught:
         drafts(("продажі", "сума"), ("хліб", 12))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +25,7 @@ _DATA = Path(__file__).parents[1] / "data" / "columns.json"
 _NUMBERED = re.compile(r"(.+?) ?#?([0-9]{1,3})")
 _NEEDED = ("category", "name")
 _LEAST_KNOWN = 2
+_PROPER = 3  # the first names of a field are the proper ones: Ukrainian, English, Russian
 _MANY = ("message", "rubric", *JSON_FIELDS)
 
 
@@ -35,7 +35,7 @@ class Header:
 
     row: int
     columns: Mapping[str, tuple[int, ...]]
-    unknown: Sequence[tuple[int, str]]
+    unused: Sequence[tuple[int, str]]
 
 
 @cache
@@ -45,8 +45,13 @@ def known_columns() -> Mapping[str, tuple[str, ...]]:
 
 
 @cache
-def _by_name() -> Mapping[str, str]:
-    return {comparable(name): field for field, names in known_columns().items() for name in names}
+def _by_name() -> Mapping[str, tuple[str, int]]:
+    """Fields by name, with how far a name is from the proper one in the three languages."""
+    return {
+        comparable(name): (field, max(index - _PROPER, 0))
+        for field, names in known_columns().items()
+        for index, name in enumerate(names, start=1)
+    }
 
 
 def find_header(rows: Iterable[Row], *, sheet: str) -> Header | None:
@@ -57,11 +62,9 @@ def find_header(rows: Iterable[Row], *, sheet: str) -> Header | None:
     """
     almost: FileRefused | None = None
     for row in itertools.islice(rows, SEARCHED_ROWS):
-        found = [
-            (column, *_field(cell.text or "")) for column, cell in enumerate(row.cells) if not cell.problem
-        ]
-        known = [one for one in found if one[1] is not None]
-        if len({field for _, field, _ in known}) >= _LEAST_KNOWN and _mostly(row, len(known)):
+        found = (_known(column, cell.text or "") for column, cell in enumerate(row.cells) if not cell.problem)
+        known = [one for one in found if one is not None]
+        if len({one.field for one in known}) >= _LEAST_KNOWN and _mostly(row, len(known)):
             try:
                 return _header(row, known, sheet=sheet)
             except FileRefused as refused:
@@ -76,30 +79,46 @@ def _mostly(row: Row, known: int) -> bool:
     return known * 2 >= sum(bool(trimmed(cell.text or "")) for cell in row.cells)
 
 
-def _field(text: str) -> tuple[str | None, int]:
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A column whose name is known; `number` is the one behind it, `off` how far it is from a proper name."""
+
+    column: int
+    field: str
+    number: int
+    off: int
+
+
+def _known(column: int, text: str) -> _Known | None:
     name = comparable(text)
     if name in _by_name():
-        return _by_name()[name], 1
+        field, off = _by_name()[name]
+        return _Known(column, field, 1, off)
     numbered = _NUMBERED.fullmatch(name)
-    if numbered and (field := _by_name().get(numbered[1].strip())) in _MANY:
-        return field, int(numbered[2])
-    return None, 0
+    if numbered:
+        field, off = _by_name().get(numbered[1].strip(), ("", 0))
+        if field in _MANY:
+            return _Known(column, field, int(numbered[2]), off)
+    return None
 
 
-def _header(row: Row, known: Sequence[tuple[int, str | None, int]], *, sheet: str) -> Header:
+def _header(row: Row, known: Sequence[_Known], *, sheet: str) -> Header:
     places: dict[str, list[tuple[int, int]]] = {}
-    for column, field, number in known:
-        if field is not None:
-            places.setdefault(field, []).append((number, column))
-    for field, taken in places.items():
-        number, times = Counter(number for number, _ in taken).most_common(1)[0]
-        if times > 1:
-            twice = " and ".join(row.address(column) for one, column in taken if one == number)
+    by_place: dict[tuple[str, int], list[_Known]] = {}
+    for one in known:
+        by_place.setdefault((one.field, one.number), []).append(one)
+    for (field, number), taken in by_place.items():
+        best = min(one.off for one in taken)
+        # «№» beside «ID» is left out; of two names that are as good, the wrong one might be taken.
+        alike = [one for one in taken if one.off == best]
+        if len(alike) > 1:
+            twice = " and ".join(row.address(one.column) for one in alike)
             name = known_columns()[field][0]
             raise FileRefused(
                 "ambiguous_headers",
                 f"sheet {sheet!r}: {twice} are both the column «{name}»; keep one of them",
             )
+        places.setdefault(field, []).append((number, alike[0].column))
     missing = [field for field in _NEEDED if field not in places]
     if "message" not in places and "input" not in places:
         missing.append("message")
@@ -112,9 +131,9 @@ def _header(row: Row, known: Sequence[tuple[int, str | None, int]], *, sheet: st
         )
     columns = {field: tuple(column for _, column in sorted(taken)) for field, taken in places.items()}
     used = {column for one in columns.values() for column in one}
-    unknown = [
+    unused = [
         (column, trimmed(cell.text or ""))
         for column, cell in enumerate(row.cells)
         if column not in used and trimmed(cell.text or "")
     ]
-    return Header(row.number, columns, unknown)
+    return Header(row.number, columns, unused)

@@ -95,11 +95,9 @@ def _chosen(package: Package, limits: Limits, *, named: str | None) -> tuple[She
 
 
 def _left_out(package: Package, chosen: SheetPart, header: Header) -> Iterator[ImportProblem]:
-    for column, name in header.unknown:
+    for column, name in header.unused:
         cell = Row(header.row, ()).address(column)
-        yield ImportProblem(
-            sheet=chosen.name, cell=cell, message=f"the column {name[:100]!r} is not known and was left out"
-        )
+        yield ImportProblem(sheet=chosen.name, cell=cell, message=f"the column {name[:100]!r} is not used")
     others = [sheet.name for sheet in package.sheets if sheet.visible and sheet is not chosen]
     if others:
         said = ", ".join(repr(name) for name in others)
