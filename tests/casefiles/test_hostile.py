@@ -88,6 +88,17 @@ def many_parts() -> bytes:
     return workbook(CASES, parts={f"x/{number}": b"" for number in range(30_000)})
 
 
+def nested() -> bytes:
+    return workbook(("Кейси", "visible", sheet_xml(CASES + "<row>" * 900_000 + "</row>" * 900_000)))
+
+
+def one_text_in_every_cell() -> bytes:
+    strings = f'<sst xmlns="{MAIN}"><si><t>{"x" * 150_000}</t></si></sst>'
+    cells = "".join(f'<c r="{column}{{row}}" t="s"><v>0</v></c>' for column in "BCDF")
+    content = "".join(f'<row r="{row}">{cells.format(row=row)}</row>' for row in range(9, 15_000))
+    return workbook(("Кейси", "visible", sheet_xml(CASES + content)), parts={"xl/sharedStrings.xml": strings})
+
+
 def entities(declaration: str) -> Callable[[], bytes]:
     def made() -> bytes:
         return workbook(("Кейси", "visible", declaration + sheet_xml(CASES.replace("Привіт", "&lol;"))))
@@ -111,6 +122,8 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "hundreds of thousands of strings": (many_strings, "too_large"),
     "hundreds of thousands of styles": (many_styles, "too_large"),
     "a cell of megabytes": (long_cell, "too_large"),
+    "one text in every cell": (one_text_in_every_cell, "too_large"),
+    "a million levels": (nested, "damaged_xlsx"),
     "an attribute of megabytes": (long_attribute, "damaged_xlsx"),
     "hundreds of thousands of merged ranges": (many_merges, "too_large"),
     "tens of thousands of parts": (many_parts, "too_large"),

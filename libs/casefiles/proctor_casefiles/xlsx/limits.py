@@ -11,7 +11,7 @@ _MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Sizes in bytes, `text` of one cell in characters, and numbers of things.
+    """Sizes in bytes, `text` of one cell and `texts` of all cases in characters, and numbers of things.
 
     `rows` are those with content, the header among them; `sheets` those searched for one with cases;
     `seconds` what reading may take.
@@ -33,6 +33,8 @@ class Limits:
     merges: int = 20_000
     sheets: int = 16
     text: int = 200_000
+    texts: int = 24_000_000
+    depth: int = 64
     seconds: float = 30.0
 
 

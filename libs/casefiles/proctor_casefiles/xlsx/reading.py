@@ -52,9 +52,15 @@ def _read(
     reader = RowReader(header, sheet=chosen.name, categories=table, language=language)
     drafts: list[CaseDraft] = []
     notes = [*_left_out(package, chosen, header)]
+    characters = 0
     for row in read_rows(package, chosen, found):
         if row.number <= header.row:
             continue
+        # One text in a file of some kilobytes may be that of every cell.
+        characters += sum(len(cell.text) for cell in row.cells if cell.text)
+        if characters > limits.texts:
+            message = f"the cases hold more than {limits.texts:,} characters; import them in parts"
+            raise FileRefused("too_large", message, too_large=True)
         if row.heading:
             message = f"row {row.number} is one text over several columns: a heading, not a case"
             notes.append(ImportProblem(sheet=chosen.name, cell=row.address(0), message=message))

@@ -86,11 +86,14 @@ class _Scan:
         self._events = 0
         self._elements = 0
         self._text = 0
+        self._depth = 0
+        self._deepest = archive.limits.depth
         self._parser = expat.ParserCreate(namespace_separator=" ")
         self._parser.buffer_text = True
         self._parser.StartDoctypeDeclHandler = self._doctype
         self._parser.EntityDeclHandler = self._doctype
         self._parser.StartElementHandler = self._element
+        self._parser.EndElementHandler = self._end
         self._parser.CharacterDataHandler = self._characters
 
     def run(self, chunks: Iterator[bytes]) -> None:
@@ -116,12 +119,18 @@ class _Scan:
         self._events += 1
         self._elements += 1
         self._text = 0
+        self._depth += 1
+        if self._depth > self._deepest:
+            raise damaged(f"{self._name} is nested deeper than {self._deepest} levels")
         if self._elements > self._most:
             message = (
                 f"{self._name} has more than {self._most:,} elements; copy the cases into a new workbook"
             )
             raise FileRefused("too_large", message, too_large=True)
         self._start(name, attributes)
+
+    def _end(self, _name: str) -> None:
+        self._depth -= 1
 
     def _characters(self, text: str) -> None:
         self._events += 1
