@@ -142,9 +142,10 @@ async def test_personal_data_is_replaced_unless_the_account_keeps_it(api: Api, d
 
 async def test_a_list_is_filtered_and_paged(api: Api) -> None:
     bot, other = await api.integration(), await api.integration("other")
+    differences: list[dict[str, Any]] = [{"source": "sofa"}, {"tags": ["нічне"]}, {"source": "audit"}, {}]
     made = [
         await api.data("POST", "/testing/captures", capture(bot, externalId=f"c-{n}", **more), status=201)
-        for n, more in enumerate([{"source": "sofa"}, {"tags": ["нічне"]}, {"source": "audit"}, {}])
+        for n, more in enumerate(differences)
     ]
     foreign = await api.data("POST", "/testing/captures", capture(other), status=201)
     await api.data("PATCH", f"/testing/captures/{made[3]['id']}/status", {"status": "ignored"})

@@ -54,4 +54,4 @@ class CaptureIntake:
         except StoreUnavailable as error:
             raise RetryLater("the database is away", after=OUTAGE_RETRY_SECONDS) from error
         self._meters.captures.add(source=view.source.value, outcome="new" if created else "known")
-        _log.info("capture.received", extra={"capture": str(view.id), "created": created})
+        _log.info("capture.received", extra={"capture_id": str(view.id), "new": created})

@@ -67,9 +67,13 @@ class ApiSettings:
             SettingsError: naming the variable that is missing or wrong.
         """  # noqa: D205 - one sentence, two lines
         try:
-            llm, egress = LlmSettings.from_environ(env), Operator.from_environ(env, embedded=False)
+            llm = LlmSettings.from_environ(env)
         except ValueError as error:
             raise SettingsError(str(error)) from error
+        try:
+            egress = Operator.from_environ(env, embedded=False)
+        except ValueError as error:
+            raise SettingsError(f"PROCTOR_EGRESS_ALLOW: {error}") from error
         return cls(
             http=HttpSettings.from_env(env, port=PORT),
             logs=LogSettings.from_env(env),
