@@ -66,6 +66,7 @@ async def test_only_what_runs_is_listed(document: dict[str, Any]) -> None:
         "POST /api/testing/cases/bite",
         "POST /api/testing/cases/import",
         "POST /api/testing/cases/import-golden",
+        "POST /api/testing/cases/seed-adversarial",
         "GET /api/testing/cases/export.xlsx",
         "POST /api/testing/cases/{case_id}/bite",
         "GET /api/testing/cases/{case_id}",

@@ -22,6 +22,7 @@ from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import Blame, ResultStatus, RunStatus
 from proctor_contracts.ids import new_id
 from proctor_contracts.results import CaseError
+from proctor_contracts.schemas.adversarial import SeedAdversarial, SeedOutcome
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
 from proctor_contracts.schemas.common import FieldProblem, Meta, Problem
 from proctor_contracts.schemas.imports import ImportOutcome
@@ -81,6 +82,7 @@ class FakePlatform:
     started: list[RunCreate] = field(default_factory=list)
     reran: list[Rerun] = field(default_factory=list)
     imported: list[dict[str, object]] = field(default_factory=list)
+    seeded: list[SeedAdversarial] = field(default_factory=list)
     outcome: ImportOutcome | None = None
     cases: dict[UUID, tuple[str, str, str, bool]] = field(default_factory=dict)
     bot: UUID = field(default_factory=new_id)
@@ -118,6 +120,10 @@ class FakePlatform:
     async def find_integration(self, name_or_id: str) -> IntegrationView:
         self._may("find_integration")
         return await self.upsert_integration(IntegrationCreate(name=name_or_id))
+
+    async def seed_adversarial(self, wanted: SeedAdversarial) -> SeedOutcome:
+        self.seeded.append(wanted)
+        return SeedOutcome(created=8, skipped=0, total=8)
 
     async def import_cases(
         self, integration_id: UUID, data: bytes, *, dry_run: bool = False, **more: object

@@ -9,6 +9,7 @@ from uuid import UUID
 if TYPE_CHECKING:  # the schemas cost more to import than most commands take
     from proctor_contracts.diff import RunDiff
     from proctor_contracts.enums import ResultStatus, RunStatus
+    from proctor_contracts.schemas.adversarial import SeedAdversarial, SeedOutcome
     from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
     from proctor_contracts.schemas.common import Problem
     from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
@@ -62,6 +63,10 @@ class Platform(Protocol):
 
     async def find_integration(self, name_or_id: str) -> IntegrationView:
         """Read the integration of this id, or of exactly this name."""
+        ...
+
+    async def seed_adversarial(self, wanted: SeedAdversarial) -> SeedOutcome:
+        """Add a pack of attacks to an integration; those that are there already are skipped."""
         ...
 
     async def import_cases(

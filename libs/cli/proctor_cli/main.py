@@ -37,6 +37,7 @@ _COMMANDS = {
     "export": "Write a run as json, junit, markdown or csv.",
     "gate": "Decide the release gate on a run that exists.",
     "import-cases": "Bring cases of a spreadsheet or another file into an integration.",
+    "seed-adversarial": "Add ready attacks to an integration, or write them to a file.",
     "export-cases": "Write an integration's cases as a spreadsheet.",
     "accounts": "Create, list and limit accounts.",
     "keys": "Create, list and revoke API keys.",

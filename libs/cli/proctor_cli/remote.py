@@ -14,6 +14,7 @@ import aiohttp
 
 from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import ResultStatus, RunStatus
+from proctor_contracts.schemas.adversarial import SeedAdversarial, SeedOutcome
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
 from proctor_contracts.schemas.common import Problem
 from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
@@ -114,6 +115,11 @@ class RemotePlatform:
             detail = f"there is no such integration as {name_or_id!r} in this account"
             raise PlatformRefused(Problem(title="Not Found", status=404, detail=detail, code="not_found"))
         return parsed(IntegrationView, found["data"][0])
+
+    async def seed_adversarial(self, wanted: SeedAdversarial) -> SeedOutcome:
+        """Add a pack of attacks; sent twice, after a lost answer, it changes nothing more."""
+        body = wanted.model_dump(mode="json", exclude_unset=True)
+        return await self._http.one(SeedOutcome, "POST", "/testing/cases/seed-adversarial", body)
 
     async def import_cases(
         self,

@@ -23,7 +23,7 @@ from .openapi import openapi_document
 from .probes import Probes
 from .problems import validation_error
 from .responses import problem_response
-from .routers import bite, captures, cases, events, imports, integrations, keys, probes, replay, runs
+from .routers import bite, captures, cases, events, imports, integrations, keys, packs, probes, replay, runs
 from .sse import HEARTBEAT_SECONDS
 from .wiring import Services
 
@@ -36,6 +36,7 @@ _ROUTERS = (
     integrations.router,
     keys.router,
     imports.router,
+    packs.router,
     replay.router,
     cases.router,
     captures.router,

@@ -15,6 +15,7 @@ from proctor_chassis.metrics import Meters
 from proctor_contracts.agents import JudgeSettings
 from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import ResultStatus, RunStatus
+from proctor_contracts.schemas.adversarial import SeedAdversarial, SeedOutcome
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
 from proctor_contracts.schemas.common import Problem
 from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
@@ -118,6 +119,10 @@ class LocalApi:
         if not listing.data:
             raise not_found(f"integration as {name_or_id!r}")
         return listing.data[0]
+
+    async def seed_adversarial(self, wanted: SeedAdversarial) -> SeedOutcome:
+        """Add a pack of attacks."""
+        return await self.services.packs.seed(self.caller, wanted)
 
     async def import_cases(
         self,

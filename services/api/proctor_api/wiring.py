@@ -30,6 +30,7 @@ from .usecases.imports import Imports
 from .usecases.integrations import Integrations
 from .usecases.keys import Keys
 from .usecases.meta import MetaModel, NoMeta
+from .usecases.packs import Packs
 from .usecases.replay import Replay
 from .usecases.results import Results
 from .usecases.runs import Runs
@@ -58,6 +59,7 @@ class Services:
     imports: Imports
     text_imports: TextImports
     case_files: CaseFiles
+    packs: Packs
     captures: Captures
     replay: Replay
     runs: Runs
@@ -104,6 +106,7 @@ def build_services(
         imports=imports,
         text_imports=TextImports(imports=imports),
         case_files=CaseFiles(database=database),
+        packs=Packs(database=database, clock=clock, checks=checks),
         captures=Captures(database=database, clock=clock),
         replay=Replay(database=database, clock=clock, checks=checks, meta=meta or NoMeta()),
         runs=Runs(

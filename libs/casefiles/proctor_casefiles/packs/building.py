@@ -12,7 +12,7 @@ from proctor_contracts.schemas.adversarial import AdversarialLocale, Adversarial
 from proctor_contracts.schemas.common import FieldProblem, Warning_
 
 from .catalogue import attacks, fragments
-from .writing import disguised, escaped, filled
+from .writing import disguised, escaped, filled, pieced, woven
 
 __all__ = ["DEFAULT_BRAND", "Pack", "Seen", "Wishes", "build_pack", "wishes_problems"]
 
@@ -91,8 +91,12 @@ class _Builder:
     def __init__(self, wishes: Wishes, brand: str, cyrillic: str | None) -> None:
         self._wishes = wishes
         self._values = {"brand": brand, "brandCyr": cyrillic or "", "brandDisguised": disguised(brand)}
-        patterns = {"brand": escaped(brand), "brands": "|".join(map(escaped, filter(None, (brand, cyrillic))))}
-        self._patterns = {**fragments(), **patterns, "brandCyr": escaped(cyrillic or "")}
+        self._patterns = {
+            "brand": escaped(brand),
+            "brandCyr": escaped(cyrillic or ""),
+            "brands": "|".join(escaped(name) for name in (brand, cyrillic) if name),
+            "brandAsWritten": brand,
+        }
         self._has = {
             "prompt": wishes.seen.prompt,
             "tools": wishes.seen.tool_calls,
@@ -108,12 +112,9 @@ class _Builder:
         said = attack[language]
         ref = attack["ref"] + _SUFFIX[language]
         lines = [filled(line, self._values) for line in said["messages"]]
-        guards = [
-            one
-            for guard in attack["guards"]
-            if guard.get("in", language) == language
-            for one in self._guards(ref, guard, {"language": language, **attack.get("pieces", {})})
-        ]
+        pieces = woven({**fragments(), **attack.get("pieces", {})})
+        own = {"language": language, **self._patterns}
+        guards = [one for guard in attack["guards"] for one in self._guards(ref, guard, pieces, own)]
         if self._wishes.judge:
             guards.append({"kind": "judge", "ref": "judge", "rubric": filled(said["rubric"], self._values)})
         return CaseFields.model_validate(
@@ -131,21 +132,20 @@ class _Builder:
         )
 
     def _guards(
-        self, ref: str, guard: Mapping[str, Any], pieces: Mapping[str, str]
+        self, ref: str, guard: Mapping[str, Any], pieces: Mapping[str, str], own: Mapping[str, str]
     ) -> Iterator[dict[str, Any]]:
         condition = guard.get("when")
         if condition is not None and not self._has[condition]:
             self._left_out.setdefault(condition, []).append(ref)
             return
-        patterns = self._patterns | pieces
-        check = {key: value for key, value in guard.items() if key not in {"when", "each", "in"}}
+        check = {key: value for key, value in guard.items() if key not in {"when", "each"}}
         if (many := guard.get("each")) is None:
-            yield _written(check, patterns)
+            yield _written(check, pieces, own)
             return
         if not self._each[many]:
             self._left_out.setdefault(many, []).append(ref)
         for one in self._each[many]:
-            yield _written(check, {**patterns, many: one})
+            yield _written(check, pieces, {**own, many: one})
 
     def warnings(self) -> Iterator[Warning_]:
         if self._wishes.brand is None:
@@ -174,13 +174,12 @@ _LEFT_OUT = {
     "prompt": (
         "integrationId",
         "no_prompt",
-        "the integration has no agentPrompt, so no_prompt_leak is left out; set it, delete these cases and add "
-        "them again",
+        "the bot's prompt is not known, so no_prompt_leak is left out; set it and add these cases anew",
     ),
     "tools": (
         "integrationId",
         "no_tool_capture",
-        "tool calls of this bot are not recorded, so the checks of tools are left out; the words alone decide",
+        "tool calls of this bot are not recorded, so checks of tools are left out; the words alone decide",
     ),
     "tool": (
         "integrationId",
@@ -196,13 +195,14 @@ def _input(lines: list[str]) -> dict[str, Any]:
     return {"kind": "scripted_multi", "messages": [{"role": "user", "content": line} for line in lines]}
 
 
-def _written(value: Any, patterns: Mapping[str, str]) -> Any:
+def _written(value: Any, pieces: Mapping[str, str], own: Mapping[str, str]) -> Any:
+    """Fill in a guard: first the pack's own pieces, then, in one pass, what the user gave."""
     match value:
         case str():
-            return filled(value, patterns)
+            return filled(pieced(value, pieces), own)
         case dict():
-            return {key: _written(item, patterns) for key, item in value.items()}
+            return {key: _written(item, pieces, own) for key, item in value.items()}
         case list():
-            return [_written(item, patterns) for item in value]
+            return [_written(item, pieces, own) for item in value]
         case _:
             return value

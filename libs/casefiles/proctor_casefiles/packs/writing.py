@@ -7,10 +7,9 @@ import codecs
 import re
 from collections.abc import Callable, Mapping
 
-__all__ = ["disguised", "escaped", "filled"]
+__all__ = ["disguised", "escaped", "filled", "pieced", "woven"]
 
 _PLACE = re.compile(r"\{\{(?:(\w+):)?([^{}]+)\}\}")
-_DEEPEST = 8
 _TAGS = 0xE0000
 
 # Letters of one script that look like letters of the other.
@@ -19,19 +18,45 @@ _ALIKE = str.maketrans(_LATIN + _CYRILLIC, _CYRILLIC + _LATIN)
 _SPECIAL = re.compile(r"[\\^$.*+?()\[\]{}|/]")
 
 
+def woven(pieces: Mapping[str, str]) -> dict[str, str]:
+    """Put named pieces into one another; names that are no piece stay for `filled`.
+
+    Raises:
+        ValueError: when pieces name one another in a circle.
+    """
+    done: dict[str, str] = {}
+
+    def whole(name: str, around: tuple[str, ...]) -> str:
+        if name in around:
+            raise ValueError(f"pieces name one another in a circle: {' -> '.join((*around, name))}")
+        if name not in done:
+            inside = (*around, name)
+            done[name] = pieced(
+                pieces[name], {key: whole(key, inside) for key in _named(pieces[name]) if key in pieces}
+            )
+        return done[name]
+
+    return {name: whole(name, ()) for name in pieces}
+
+
+def pieced(template: str, pieces: Mapping[str, str]) -> str:
+    """Put in the pieces that a template names; every other name stays."""
+    return _PLACE.sub(
+        lambda found: pieces.get(found[2], found[0]) if found[1] is None else found[0], template
+    )
+
+
+def _named(template: str) -> set[str]:
+    return {found[2] for found in _PLACE.finditer(template) if found[1] is None}
+
+
 def filled(template: str, values: Mapping[str, str]) -> str:
     """Put values where a template names them, and disguise what it asks to: `{{brand}}`, `{{base64:…}}`.
-
-    A value may name others.
 
     Raises:
         KeyError: for a name or a disguise that there is not.
     """
-    for _ in range(_DEEPEST):
-        if "{{" not in template:
-            break
-        template = _PLACE.sub(lambda found: _put(found, values), template)
-    return template
+    return _PLACE.sub(lambda found: _put(found, values), template)
 
 
 def _put(found: re.Match[str], values: Mapping[str, str]) -> str:
@@ -60,4 +85,5 @@ _DISGUISES: Mapping[str, Callable[[str], str]] = {
     "base64": lambda text: base64.b64encode(text.encode()).decode(),
     "rot13": lambda text: codecs.encode(text, "rot13"),
     "tags": _tags,
+    "template": lambda text: "{{%s}}" % text,  # noqa: UP031 - braces in an f-string would be four
 }

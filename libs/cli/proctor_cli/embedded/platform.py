@@ -12,6 +12,7 @@ from proctor_api.local import LocalApi, problem_of
 from proctor_cli.client import ExportFormat, PlatformRefused, PlatformUnavailable
 from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import ResultStatus, RunStatus
+from proctor_contracts.schemas.adversarial import SeedAdversarial, SeedOutcome
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
 from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
 from proctor_contracts.schemas.integrations import (
@@ -68,6 +69,11 @@ class EmbeddedPlatform:
         """Read an integration."""
         with _translated():
             return await self._api.find_integration(name_or_id)
+
+    async def seed_adversarial(self, wanted: SeedAdversarial) -> SeedOutcome:
+        """Add a pack of attacks."""
+        with _translated():
+            return await self._api.seed_adversarial(wanted)
 
     async def import_cases(
         self,

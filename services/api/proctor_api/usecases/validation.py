@@ -25,7 +25,7 @@ from proctor_store.session import Unit
 
 from .integrations import integration_of
 
-__all__ = ["Bot", "CaseChecks", "Examine", "Findings", "bot_of", "examiner"]
+__all__ = ["Bot", "CaseChecks", "Examine", "Findings", "bot_of", "examiner", "facts_of"]
 
 _PATTERNS_KEPT = 4_096
 
@@ -92,14 +92,14 @@ def examiner(*, regex: RegexEngine, languages: LanguageDetector | None = None) -
             ]
         warnings = (
             Warning_(path=one.path, message=one.message, code=one.code)
-            for one in lint(case, agent=_facts(bot))
+            for one in lint(case, agent=facts_of(bot))
         )
         return Findings(tuple(found), tuple(warnings))
 
     return examine
 
 
-def _facts(bot: Bot | None) -> AgentFacts:
+def facts_of(bot: Bot | None) -> AgentFacts:
     """Say what runs of this bot can see; which runner a run will have is not known when a case is saved."""
     if bot is None:
         return AgentFacts()
