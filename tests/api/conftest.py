@@ -21,7 +21,7 @@ from proctor_api.pipeline.hub import Hub
 from proctor_api.pipeline.settle import Settler
 from proctor_api.probes import Probes
 from proctor_api.usecases.accounts import AccountLimits
-from proctor_api.usecases.meta import MetaModel
+from proctor_api.usecases.meta import MetaFailed
 from proctor_api.wiring import Services, build_services
 from proctor_chassis.metrics import Meters, prometheus_meters
 from proctor_contracts.enums import KeyKind
@@ -60,6 +60,20 @@ class QuietBus:
 
     async def announce(self, message: object) -> None:
         self.sent.append(message)
+
+
+class ScriptedMeta:
+    """A meta model that answers as it was told, and remembers what it was shown."""
+
+    def __init__(self) -> None:
+        self.reply: str | MetaFailed = MetaFailed("no meta model is set")
+        self.shown: list[tuple[str, str]] = []
+
+    async def ask(self, *, instructions: str, data: str, max_tokens: int = 4_000) -> str:  # noqa: ARG002 - as it is asked
+        self.shown.append((instructions, data))
+        if isinstance(self.reply, MetaFailed):
+            raise self.reply
+        return self.reply
 
 
 class Api:
@@ -132,6 +146,11 @@ def time() -> Time:
 
 
 @pytest.fixture
+def meta() -> ScriptedMeta:
+    return ScriptedMeta()
+
+
+@pytest.fixture
 def bus() -> QuietBus:
     return QuietBus()
 
@@ -166,21 +185,14 @@ def hub() -> Hub:
     return Hub()
 
 
-@pytest.fixture
-def meta() -> MetaModel | None:
-    """The model that drafts things; tests of drafts bring their own."""
-    return None
-
-
 @pytest_asyncio.fixture
-async def services(
-    *,
+async def services(  # noqa: PLR0917 - pytest gives fixtures by name
     database: Database,
     time: Time,
     bus: QuietBus,
     hub: Hub,
+    meta: ScriptedMeta,
     pattern_thread: ThreadPoolExecutor,
-    meta: MetaModel | None,
 ) -> AsyncIterator[Services]:
     prices = Prices.load(None)
     settler = Settler(

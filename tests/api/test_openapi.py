@@ -16,7 +16,7 @@ import pytest_asyncio
 
 from tests.api.conftest import Api
 
-BODILESS = re.compile("^(cancel_run|activate_version|sync_agent|mark_exported)_")
+BODILESS = re.compile("^(cancel_run|activate_version|sync_agent|mark_exported|bite_case_api)_?")
 SNAPSHOT = Path(__file__).parents[1] / "data" / "openapi.json"
 
 
@@ -66,6 +66,12 @@ async def test_only_what_runs_is_listed(document: dict[str, Any]) -> None:
         "POST /api/testing/cases/validate",
         "POST /api/testing/cases/bulk",
         "GET /api/testing/cases/flaky",
+        "POST /api/testing/cases/bite",
+        "POST /api/testing/cases/import",
+        "POST /api/testing/cases/import-golden",
+        "POST /api/testing/cases/seed-adversarial",
+        "GET /api/testing/cases/export.xlsx",
+        "POST /api/testing/cases/{case_id}/bite",
         "GET /api/testing/cases/{case_id}",
         "PATCH /api/testing/cases/{case_id}",
         "DELETE /api/testing/cases/{case_id}",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from proctor_api.settings import ApiSettings, judge_from_env
+from proctor_api.settings import ApiSettings, MetaSettings, judge_from_env, meta_from_env
 from proctor_chassis.settings import SettingsError
+from proctor_contracts.enums import Provider
 
 NEEDED = {
     "PROCTOR_AMQP_URL": "amqp://guest:guest@localhost/",
@@ -75,3 +76,27 @@ def test_a_wrong_variable_is_named(name: str, value: str) -> None:
 def test_half_a_judge_is_refused_naming_what_is_missing(env: dict[str, str], named: str) -> None:
     with pytest.raises(SettingsError, match=named):
         judge_from_env(env)
+
+
+def test_the_meta_model_is_the_judge_unless_another_is_named() -> None:
+    judge = {"PROCTOR_JUDGE_PROVIDER": "anthropic", "PROCTOR_JUDGE_MODEL": "j"}
+    meta = {"PROCTOR_META_PROVIDER": "Groq", "PROCTOR_META_MODEL": "m"}
+    assert meta_from_env({}) is None
+    assert meta_from_env(judge) == MetaSettings(provider=Provider.ANTHROPIC, model="j")
+    assert meta_from_env(judge | meta) == MetaSettings(provider=Provider.GROQ, model="m")
+    assert ApiSettings.from_env(NEEDED | judge).meta == meta_from_env(judge)
+
+
+@pytest.mark.parametrize(
+    ("env", "named"),
+    [
+        ({"PROCTOR_META_PROVIDER": "groq"}, "PROCTOR_META_MODEL"),
+        ({"PROCTOR_META_MODEL": "m"}, "PROCTOR_META_PROVIDER"),
+        ({"PROCTOR_META_PROVIDER": "http", "PROCTOR_META_MODEL": "m"}, "PROCTOR_META_PROVIDER"),
+        ({"PROCTOR_EGRESS_ALLOW": "*"}, "PROCTOR_EGRESS_ALLOW"),
+        ({"PROCTOR_LLM_TRIES": "0"}, "PROCTOR_LLM_TRIES"),
+    ],
+)
+def test_what_is_wrong_about_models_is_named(env: dict[str, str], named: str) -> None:
+    with pytest.raises(SettingsError, match=named):
+        ApiSettings.from_env(NEEDED | env)

@@ -50,6 +50,20 @@ def test_a_key_without_a_model_is_undecodable() -> None:
     assert decode(MODELS, "case.judged", body()) == Dead("undecodable")
 
 
+def test_what_strangers_send_beyond_the_limit_is_not_even_read() -> None:
+    large = body(logs=["x" * MAX_BODY_BYTES])
+    assert decode(MODELS, "case.executed", large) == Dead("message_too_large")
+
+
+def test_a_refusal_names_the_fields_and_shows_nothing_of_what_stood_there() -> None:
+    found = decode(MODELS, "case.executed", body(caseId="Олена, 0501234567", trial="сім"))
+    assert isinstance(found, Dead)
+    assert "caseId: " in found.detail
+    assert "trial: " in found.detail
+    assert "Олена" not in found.detail
+    assert "сім" not in found.detail
+
+
 def test_the_limit_is_one_mebibyte_of_bytes() -> None:
     check_size(b" " * MAX_BODY_BYTES, key="k")
     with pytest.raises(MessageTooLarge, match=r"k: 1048577 bytes"):

@@ -138,7 +138,7 @@ async def test_cancelled_runs_are_dropped_in_hand_and_before_they_start() -> Non
     bench.go.set()
     await bench.worker.handle(job(run=2), META)
     assert bench.done == [UUID(int=2)]
-    assert [fact.run_id for fact in bench.bus.facts] == [UUID(int=2)]
+    assert [fact.correlation() for fact in bench.bus.facts] == [str(UUID(int=2))]
 
 
 async def test_draining_waits_for_the_jobs_in_hand_and_no_longer_than_it_may() -> None:

@@ -22,8 +22,10 @@ from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import Blame, ResultStatus, RunStatus
 from proctor_contracts.ids import new_id
 from proctor_contracts.results import CaseError
+from proctor_contracts.schemas.adversarial import SeedAdversarial, SeedOutcome
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
 from proctor_contracts.schemas.common import FieldProblem, Meta, Problem
+from proctor_contracts.schemas.imports import ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
@@ -83,6 +85,9 @@ class FakePlatform(FakeVersions):
     reran: list[Rerun] = field(default_factory=list)
     steady: StabilityReport = field(default_factory=lambda: StabilityReport(integration_id=new_id()))
     asked_stability: list[tuple[UUID, UUID | None, int, int]] = field(default_factory=list)
+    imported: list[dict[str, object]] = field(default_factory=list)
+    seeded: list[SeedAdversarial] = field(default_factory=list)
+    outcome: ImportOutcome | None = None
     cases: dict[UUID, tuple[str, str, str, bool]] = field(default_factory=dict)
     outlives: bool = True
     workers: bool | None = None
@@ -114,6 +119,26 @@ class FakePlatform(FakeVersions):
             self.cases[id_] = (case.ref or "", case.name, case.category, case.critical)
             ids.append(id_)
         return BulkOutcome(created=len(ids), updated=0, unchanged=0, ids=tuple(ids))
+
+    async def find_integration(self, name_or_id: str) -> IntegrationView:
+        self._may("find_integration")
+        return await self.upsert_integration(IntegrationCreate(name=name_or_id))
+
+    async def seed_adversarial(self, wanted: SeedAdversarial) -> SeedOutcome:
+        self.seeded.append(wanted)
+        return SeedOutcome(created=8, skipped=0, total=8)
+
+    async def import_cases(
+        self, integration_id: UUID, data: bytes, *, dry_run: bool = False, **more: object
+    ) -> ImportOutcome:
+        assert integration_id == self.bot
+        self.imported.append({"data": data, "dry_run": dry_run, **more})
+        nothing = ImportOutcome(created=0, updated=0, skipped=0, total=0)
+        return (self.outcome or nothing).model_copy(update={"dry_run": dry_run})
+
+    async def export_cases(self, integration_id: UUID, **more: object) -> bytes:
+        assert integration_id == self.bot
+        return repr(sorted(more.items())).encode()
 
     async def start_run(self, run: RunCreate) -> RunView:
         self._may("start_run")

@@ -7,11 +7,13 @@ from uuid import UUID
 
 from proctor_contracts.agents import AgentSnapshot, HandlerSnapshot, JudgeSettings
 from proctor_contracts.assertions import Contains, Judge, Regex, ToolCall
+from proctor_contracts.captures import CapturedEntry
 from proctor_contracts.cases import CaseBudget, CaseSnapshot, ScriptedMessage, ScriptedMulti
 from proctor_contracts.effects import Action, Effect, HandlerEffect
 from proctor_contracts.endpoint import HttpEndpoint
-from proctor_contracts.enums import Blame, Priority, Provider, Role, RunStatus, Trigger
+from proctor_contracts.enums import Blame, CaptureSource, Priority, Provider, Role, RunStatus, Trigger
 from proctor_contracts.messages import (
+    CaptureRecorded,
     CaseExecuted,
     CaseJudged,
     CaseRequested,
@@ -228,6 +230,15 @@ EXAMPLES: dict[str, Message | Transient] = {
         judge_model="claude-sonnet",
         judge_fingerprint="fp_2",
         model_calls=3,
+    ),
+    "capture.recorded": CaptureRecorded(
+        integration_id=INTEGRATION,
+        source=CaptureSource.SOFA,
+        external_id="chat-2026-03-14-abc",
+        transcript=tuple(CapturedEntry(**dict(entry)) for entry in TRANSCRIPT),
+        metadata={"userId": "u-42", "model": "claude-sonnet", "tokensIn": 150},
+        tags=("production", "flagged-by-operator"),
+        flagged_reason="Бот не передав розмову людині, коли йшлося про гроші",
     ),
     "run.completed": RunCompleted(
         run_id=RUN,

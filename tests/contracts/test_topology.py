@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from proctor_contracts.messages import (
+    CaptureRecorded,
     CaseExecuted,
     CaseJudged,
     CaseRequested,
@@ -15,6 +16,7 @@ from proctor_contracts.messages import (
 )
 from proctor_contracts.topology import (
     ALERTER_RUNS,
+    API_CAPTURES,
     COLLECTOR_RESULTS,
     DEAD,
     DEAD_LETTERS,
@@ -56,7 +58,12 @@ def test_a_pool_that_nobody_configured_has_no_queue() -> None:
 
 @pytest.mark.parametrize(
     ("model", "queue"),
-    [(JudgeRequested, JUDGE_CASES), (CaseExecuted, COLLECTOR_RESULTS), (CaseJudged, COLLECTOR_RESULTS)],
+    [
+        (JudgeRequested, JUDGE_CASES),
+        (CaseExecuted, COLLECTOR_RESULTS),
+        (CaseJudged, COLLECTOR_RESULTS),
+        (CaptureRecorded, API_CAPTURES),
+    ],
 )
 def test_every_work_message_reaches_exactly_one_work_queue(model: type[Message], queue: Queue) -> None:
     assert reached(example(model)) == [queue.name]
@@ -82,6 +89,7 @@ def test_names_are_the_agreed_ones() -> None:
         "proctor.runner.cases.gpu",
         "proctor.judge.cases",
         "proctor.collector.results",
+        "proctor.api.captures",
         "proctor.scheduler.runs",
         "proctor.alerter.runs",
         "proctor.dead",
@@ -91,6 +99,7 @@ def test_names_are_the_agreed_ones() -> None:
         "judge.requested": ("proctor.jobs", "judge.requested"),
         "case.executed": ("proctor.events", "case.executed"),
         "case.judged": ("proctor.events", "case.judged"),
+        "capture.recorded": ("proctor.events", "capture.recorded"),
         "run.completed": ("proctor.events", "run.completed"),
         "run.cancelled": ("proctor.control", "run.cancelled"),
         "worker.heartbeat": ("proctor.control", "worker.heartbeat"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,8 +16,10 @@ from proctor_grading.context import GradingContext
 from proctor_grading.engine import grade
 from proctor_grading.regex import QuickJsRegex
 from proctor_grading.scoring import decide
+from tests.casefiles.golden import THREE
 
-SUITE = Path(__file__).parents[2] / "examples/support-bot/suite.yaml"
+BOT = Path(__file__).parents[2] / "examples/support-bot"
+SUITE = BOT / "suite.yaml"
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 
@@ -75,3 +78,13 @@ def test_the_suite_gives_the_author_nothing_to_mend() -> None:
     elsewhere = load_suite(SUITE, {"BOT_URL": "http://127.0.0.1:9000"})
     assert elsewhere.integration.endpoint is not None
     assert elsewhere.integration.endpoint.url == "http://127.0.0.1:9000/chat"
+
+
+def test_a_golden_dataset_runs_as_it_was_published() -> None:
+    assert json.loads((BOT / "golden.json").read_text(encoding="utf-8")) == THREE
+    suite = load_suite(BOT / "golden.yaml", {})
+    prompt = suite.integration.agent_prompt or ""
+    statuses = {case.ref: decide(played(case, prompt), 70).status.value for case in suite.cases}
+    assert statuses == dict.fromkeys(
+        ("billing-double-charge", "angry-but-simple", "out-of-scope-legal"), "passed"
+    )

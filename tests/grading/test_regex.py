@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proctor_grading.context import RegexFound, RegexInvalid, RegexLimit, RegexMissing
+from proctor_grading.regex import QuickJsRegex
 from tests.grading.build import REGEX
 
 
@@ -88,6 +89,25 @@ def test_too_much_time_ends_in_a_limit_and_leaves_the_engine_usable() -> None:
 def test_an_invalid_pattern_is_an_answer() -> None:
     assert isinstance(REGEX.search("(", "", "a"), RegexInvalid)
     assert isinstance(REGEX.search("a", "x", "a"), RegexInvalid)
+
+
+@pytest.mark.parametrize("flags", ["", "g", "y", "gy"])
+def test_a_pattern_asked_again_starts_from_the_beginning(flags: str) -> None:
+    engine = QuickJsRegex()
+    answers = [engine.search("ab", flags, text) for text in ("ab", "ab", "xy", "ab")]
+    assert [type(answer) for answer in answers] == [RegexFound, RegexFound, RegexMissing, RegexFound]
+
+
+def test_the_same_pattern_with_other_flags_is_another_one() -> None:
+    engine = QuickJsRegex()
+    assert isinstance(engine.search("A", "i", "a"), RegexFound)
+    assert isinstance(engine.search("A", "", "a"), RegexMissing)
+
+
+def test_many_patterns_leave_the_engine_working() -> None:
+    engine = QuickJsRegex()
+    heavy = r"\p{L}" * 200
+    assert all(isinstance(engine.search(f"{heavy}{n}", "iu", "a"), RegexMissing) for n in range(250))
 
 
 def test_every_thread_may_ask() -> None:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from proctor_contracts.enums import Role
 from proctor_contracts.transcript import SCRIPTED, ToolCallRecord, TranscriptEntry
-from proctor_judge.prompts import GRADE_TOOL, SYSTEM, fenced, new_nonce, transcript_lines, user_text
+from proctor_judge.prompts import GRADE_TOOL, SYSTEM, transcript_lines, user_text
 from proctor_judge.selftest import ATTACKS
+from proctor_llm.fence import fenced, new_nonce
 
 NASTY = st.text(
     alphabet=st.one_of(

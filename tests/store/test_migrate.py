@@ -41,7 +41,8 @@ def shape(connection: Connection) -> dict[str, Any]:
     found = inspect(connection)
     return {
         table: (
-            [(c["name"], str(c["type"]), c["nullable"]) for c in found.get_columns(table)],
+            # A column that came later stands last, whatever its place in the model.
+            sorted((c["name"], str(c["type"]), c["nullable"]) for c in found.get_columns(table)),
             sorted(json.dumps(i, default=str, sort_keys=True) for i in found.get_indexes(table)),
             sorted(json.dumps(f, default=str, sort_keys=True) for f in found.get_foreign_keys(table)),
             sorted(str(u["column_names"]) for u in found.get_unique_constraints(table)),

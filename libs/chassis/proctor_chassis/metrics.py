@@ -61,6 +61,8 @@ class Meters:
     duplicate_cost: Instrument = _NOTHING
     duplicates: Instrument = _NOTHING
     cases: Instrument = _NOTHING
+    captures: Instrument = _NOTHING
+    captures_refused: Instrument = _NOTHING
     oldest_waiting_seconds: Instrument = _NOTHING
     outbox_rows: Instrument = _NOTHING
     queue_ready: Instrument = _NOTHING
@@ -93,6 +95,10 @@ _KINDS: Mapping[str, _Kind] = {
     ),
     "duplicates": _Kind("counter", "proctor_duplicate_results", "Results that were already there"),
     "cases": _Kind("counter", "proctor_cases", "Cases that ended", ("status",)),
+    "captures": _Kind("counter", "proctor_captures", "Conversations captured", ("source", "outcome")),
+    "captures_refused": _Kind(
+        "counter", "proctor_captures_refused", "Captures that were not taken", ("reason",)
+    ),
     "oldest_waiting_seconds": _Kind(
         "gauge", "proctor_oldest_waiting_seconds", "Age of the oldest case that waits for a worker"
     ),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Generic, Literal, TypeVar
 from uuid import UUID
 
-from proctor_contracts.messages import Message
+from proctor_contracts.messages import RunMessage
 
 from .bus import Bus, Listener, Meta
 from .cancelled import CancelledRuns
@@ -17,8 +17,8 @@ from .joining import JobCancelled, Joined
 
 __all__ = ["Worker"]
 
-Job = TypeVar("Job", bound=Message)
-Fact = TypeVar("Fact", bound=Message)
+Job = TypeVar("Job", bound=RunMessage)
+Fact = TypeVar("Fact", bound=RunMessage)
 
 
 class Worker(Generic[Job, Fact]):

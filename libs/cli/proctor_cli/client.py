@@ -11,8 +11,10 @@ from .prompt_versions import PromptVersions
 if TYPE_CHECKING:  # the schemas cost more to import than most commands take
     from proctor_contracts.diff import RunDiff
     from proctor_contracts.enums import ResultStatus, RunStatus
+    from proctor_contracts.schemas.adversarial import SeedAdversarial, SeedOutcome
     from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
     from proctor_contracts.schemas.common import Problem
+    from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
     from proctor_contracts.schemas.integrations import (
         HandlerCreate,
         HandlerView,
@@ -60,6 +62,38 @@ class Platform(PromptVersions, Protocol):
 
     async def bulk_upsert_cases(self, bulk: BulkCases) -> BulkOutcome:
         """Create or update cases by ref, all or none; ids come back in the order given."""
+        ...
+
+    async def find_integration(self, name_or_id: str) -> IntegrationView:
+        """Read the integration of this id, or of exactly this name."""
+        ...
+
+    async def seed_adversarial(self, wanted: SeedAdversarial) -> SeedOutcome:
+        """Add a pack of attacks to an integration; those that are there already are skipped."""
+        ...
+
+    async def import_cases(
+        self,
+        integration_id: UUID,
+        data: bytes,
+        *,
+        name: str,
+        format_: CaseFormat | None = None,
+        dry_run: bool = False,
+        owner: str | None = None,
+        sheet: str | None = None,
+        categories: bytes | None = None,
+    ) -> ImportOutcome:
+        """Bring the cases of a file in, a workbook unless `format_` says otherwise.
+
+        `name` is what the file is called, `owner` the account.
+        """
+        ...
+
+    async def export_cases(
+        self, integration_id: UUID, *, category: str | None = None, language: str = "uk"
+    ) -> bytes:
+        """Write the integration's cases as a workbook that can be imported again."""
         ...
 
     async def start_run(self, run: RunCreate) -> RunView:

@@ -25,6 +25,7 @@ __all__ = ["cli", "main", "run"]
 _COMMANDS = {
     "run": "Run a suite file, explain its failures, decide its gate.",
     "validate": "Check a suite file; no model is called.",
+    "bite": "See which wrong conversations a suite's checks let through.",
     "init": "Write a small suite that runs as it is.",
     "twin": "Play a suite's handlers on loopback.",
     "up": "Run the whole product in this process.",
@@ -37,6 +38,9 @@ _COMMANDS = {
     "versions": "List, show, activate and compare versions of a bot's prompt.",
     "export": "Write a run as json, junit, markdown or csv.",
     "gate": "Decide the release gate on a run that exists.",
+    "import-cases": "Bring cases of a spreadsheet or another file into an integration.",
+    "seed-adversarial": "Add ready attacks to an integration, or write them to a file.",
+    "export-cases": "Write an integration's cases as a spreadsheet.",
     "accounts": "Create, list and limit accounts.",
     "keys": "Create, list and revoke API keys.",
     "migrate": "Bring the database's tables up to date.",
@@ -58,7 +62,8 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        found = importlib.import_module(f"proctor_cli.commands.{cmd_name}").command
+        module = cmd_name.replace("-", "_")
+        found = importlib.import_module(f"proctor_cli.commands.{module}").command
         if not isinstance(found, click.Command):
             return None
         add_surroundings(found)

@@ -14,8 +14,10 @@ import aiohttp
 
 from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import ResultStatus, RunStatus
+from proctor_contracts.schemas.adversarial import SeedAdversarial, SeedOutcome
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
 from proctor_contracts.schemas.common import Problem
+from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
@@ -28,7 +30,7 @@ from proctor_contracts.stability import StabilityReport
 from .client import ExportFormat, PlatformRefused, PlatformUnavailable
 from .remote_versions import RemoteVersions
 from .sse import ServerEvent
-from .transport import RETRIES, Sleep, Transport, backoff, decoded, parsed
+from .transport import RETRIES, Form, Sleep, Transport, backoff, decoded, parsed
 
 if TYPE_CHECKING:
     from .client import Platform
@@ -105,6 +107,56 @@ class RemotePlatform(RemoteVersions):
             ids=tuple(found for one in outcomes for found in one.ids),
             warnings=tuple(warning for one in outcomes for warning in one.warnings),
         )
+
+    async def find_integration(self, name_or_id: str) -> IntegrationView:
+        """Read an integration."""
+        with contextlib.suppress(ValueError):
+            return await self._http.one(IntegrationView, "GET", f"/integrations/{UUID(name_or_id)}")
+        found = await self._http.send("GET", "/integrations", query={"name": name_or_id, "take": 1})
+        if not found["data"]:
+            detail = f"there is no such integration as {name_or_id!r} in this account"
+            raise PlatformRefused(Problem(title="Not Found", status=404, detail=detail, code="not_found"))
+        return parsed(IntegrationView, found["data"][0])
+
+    async def seed_adversarial(self, wanted: SeedAdversarial) -> SeedOutcome:
+        """Add a pack of attacks; sent twice, after a lost answer, it changes nothing more."""
+        body = wanted.model_dump(mode="json", exclude_unset=True)
+        return await self._http.one(SeedOutcome, "POST", "/testing/cases/seed-adversarial", body)
+
+    async def import_cases(
+        self,
+        integration_id: UUID,
+        data: bytes,
+        *,
+        name: str,
+        format_: CaseFormat | None = None,
+        dry_run: bool = False,
+        owner: str | None = None,
+        sheet: str | None = None,
+        categories: bytes | None = None,
+    ) -> ImportOutcome:
+        """Send a file; one that was sent twice, after a lost answer, changes nothing more."""
+        form = Form(
+            texts={
+                "integrationId": str(integration_id),
+                "dryRun": str(dry_run).lower(),
+                **({} if format_ is None else {"format": format_}),
+                **({} if owner is None else {"owner": owner}),
+                **({} if sheet is None else {"sheet": sheet}),
+            },
+            files={
+                "file": (name, data),
+                **({} if categories is None else {"categories": ("categories", categories)}),
+            },
+        )
+        return await self._http.one(ImportOutcome, "POST", "/testing/cases/import", form)
+
+    async def export_cases(
+        self, integration_id: UUID, *, category: str | None = None, language: str = "uk"
+    ) -> bytes:
+        """Read the integration's cases as a workbook."""
+        query = {"integrationId": integration_id, "category": category, "language": language}
+        return await self._http.bytes("GET", "/testing/cases/export.xlsx", query=query)
 
     async def start_run(self, run: RunCreate) -> RunView:
         """Start a run; a request that is repeated after a lost answer does not start a second one."""

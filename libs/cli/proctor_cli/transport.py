@@ -7,6 +7,7 @@ import io
 import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import aiohttp
@@ -17,7 +18,7 @@ from proctor_contracts.schemas.common import Problem
 from .client import PlatformRefused, PlatformUnavailable
 from .sse import ServerEvent, SseParser
 
-__all__ = ["RETRIES", "Sleep", "Transport", "backoff", "decoded", "parsed"]
+__all__ = ["RETRIES", "Form", "Sleep", "Transport", "backoff", "decoded", "parsed"]
 
 Sleep = Callable[[float], Awaitable[object]]
 T = TypeVar("T", bound=BaseModel)
@@ -27,6 +28,23 @@ _PAGE = 200
 _OK, _REDIRECTS = 200, 300
 _NOTHING_DONE = frozenset({429, 503})  # the API says so: the same request may be sent again
 _GATEWAY = frozenset({502, 504})  # somebody between gave up: only a repeatable request may
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """A multipart body: texts, and files by field as what they are called and their bytes."""
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
+
+    def encoded(self) -> aiohttp.FormData:
+        """Write it for one request."""
+        form = aiohttp.FormData(quote_fields=False)  # names go as UTF-8, as browsers write them
+        for name, text in self.texts.items():
+            form.add_field(name, text)
+        for name, (filename, content) in self.files.items():
+            form.add_field(name, content, filename=filename, content_type="application/octet-stream")
+        return form
 
 
 class Transport:
@@ -104,7 +122,24 @@ class Transport:
         query: Mapping[str, Any] | None = None,
         key: str | None = None,
     ) -> str:
-        """Send a request, waiting out short outages; `key` makes a repeated request safe.
+        """Send a request and read its answer as text.
+
+        Raises:
+            PlatformRefused: when the API says no.
+            PlatformUnavailable: when there is no answer.
+        """
+        return (await self.bytes(method, path, body, query=query, key=key)).decode(errors="replace")
+
+    async def bytes(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> bytes:
+        """Send JSON or a form, waiting out short outages; `key` makes a repeated request safe.
 
         Raises:
             PlatformRefused: when the API says no.
@@ -112,8 +147,7 @@ class Transport:
         """
         safe = method == "GET" or key is not None
         retried = _NOTHING_DONE | _GATEWAY if safe else _NOTHING_DONE
-        payload = None if body is None else json.dumps(body, ensure_ascii=False).encode()
-        headers = {} if payload is None else {"Content-Type": "application/json"}
+        write, headers = _body(body)
         if key is not None:
             headers["Idempotency-Key"] = key
         for attempt in range(1, RETRIES + 1):
@@ -121,15 +155,15 @@ class Transport:
                 async with self._session.request(
                     method,
                     f"{self._url}/api{path}",
-                    data=None if payload is None else io.BytesIO(payload),
+                    data=write(),
                     params={name: str(value) for name, value in (query or {}).items() if value is not None},
                     headers=headers,
                     allow_redirects=False,  # a key must not follow a redirect to another host
                 ) as reply:
-                    text = await reply.text()
+                    content = await reply.read()
                     if reply.status < _REDIRECTS:
-                        return text
-                    problem = _problem(reply, text)
+                        return content
+                    problem = _problem(reply, content.decode(errors="replace"))
                     wait = _retry_after(reply.headers.get("Retry-After"), attempt)
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 if attempt == RETRIES or not (safe or isinstance(error, aiohttp.ClientConnectorError)):
@@ -142,6 +176,16 @@ class Transport:
                     raise PlatformRefused(problem)
             await self.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
+
+
+def _body(body: Any) -> tuple[Callable[[], Any], dict[str, str]]:
+    """Make what writes a body as often as it is sent, and the headers that belong to it."""
+    if body is None:
+        return lambda: None, {}
+    if isinstance(body, Form):
+        return body.encoded, {}
+    payload = json.dumps(body, ensure_ascii=False).encode()
+    return lambda: io.BytesIO(payload), {"Content-Type": "application/json"}
 
 
 def backoff(attempt: int) -> float:

@@ -8,6 +8,8 @@ from typing_extensions import override
 
 __all__ = [
     "Blame",
+    "CaptureSource",
+    "CaptureStatus",
     "KeyKind",
     "Phase",
     "Priority",
@@ -136,6 +138,24 @@ class KeyKind(StrEnum):
 
     PRIVATE = "private"
     PUBLIC = "public"
+
+
+class CaptureSource(StrEnum):
+    """Who found a conversation worth keeping."""
+
+    SOFA = "sofa"
+    MANUAL = "manual"
+    REPLAY = "replay"
+    AUDIT = "audit"
+
+
+class CaptureStatus(StrEnum):
+    """What has become of a captured conversation."""
+
+    NEW = "new"
+    REVIEWED = "reviewed"
+    CONVERTED = "converted"
+    IGNORED = "ignored"
 
 
 class Phase(StrEnum):

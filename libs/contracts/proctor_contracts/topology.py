@@ -125,6 +125,7 @@ def work_queues(pools: tuple[str, ...] = ()) -> tuple[Queue, ...]:
         *(runner_queue(name) for name in names),
         JUDGE_CASES,
         COLLECTOR_RESULTS,
+        API_CAPTURES,
         SCHEDULER_RUNS,
         ALERTER_RUNS,
         DEAD_LETTERS,

@@ -6,34 +6,56 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from proctor_contracts.cases import CaseFields, Reference, ScriptedMulti, ScriptedSingle
+from proctor_contracts.effects import Effect
 from proctor_contracts.enums import Role
 from proctor_contracts.results import AssertionResult, Verdict
 from proctor_contracts.transcript import SCRIPTED, TranscriptEntry
 
 from .context import GradingContext
-from .engine import grade
+from .engine import budget_results, grade
+from .lint import CaseProblem
 
-__all__ = ["check_reference", "reference_transcript"]
+__all__ = ["check_reference", "reference_problems", "reference_transcript"]
 
-_UNMEASURED = frozenset({"latency", "cost", "judge", "state"})
+_UNMEASURED = frozenset({"latency", "cost", "judge", "budget_latency", "budget_cost", "budget_tokens"})
+_UNKNOWN = frozenset({"no_prompt", "no_effect_ledger"})
+_GOOD = frozenset({Verdict.PASSED, Verdict.NOT_APPLICABLE})
+_BUDGET_FIELDS = {"budget_tool_calls": "budget.maxToolCalls"}
 
 
 def check_reference(case: CaseFields, context: GradingContext) -> tuple[AssertionResult, ...]:
     """Return the checks that the reference solution does not pass; empty without one, or when it is good.
 
-    Time, cost, the judge, a ledger of writes and a prompt that is not known are left out: a text on paper has
-    none. The reference states its own tool calls and outcomes.
+    The case's limit of tool calls follows its assertions. Time, cost, the judge and a prompt that is not
+    known are left out: a text on paper has none. The reference states its own tool calls and outcomes; what
+    its calls write is not known, but one without calls writes nothing.
     """
     if case.reference is None:
         return ()
-    known = replace(context, tools_captured=True, outcomes=case.reference.outcomes)
-    results = grade(case.assertions, reference_transcript(case, case.reference), known)
-    good = {Verdict.PASSED, Verdict.NOT_APPLICABLE}
+    calls = any(message.tool_calls for message in case.reference.messages)
+    nothing: Sequence[Effect] | None = None if calls else ()
+    known = replace(context, tools_captured=True, outcomes=case.reference.outcomes, effects=nothing)
+    transcript = reference_transcript(case, case.reference)
+    results = grade(case.assertions, transcript, known)
+    results += budget_results(case.budget, transcript, known, start=len(results))
     return tuple(
         result
         for result in results
-        if result.verdict not in good and result.kind not in _UNMEASURED and result.code != "no_prompt"
+        if result.verdict not in _GOOD and result.kind not in _UNMEASURED and result.code not in _UNKNOWN
     )
+
+
+def reference_problems(case: CaseFields, context: GradingContext) -> list[CaseProblem]:
+    """Say why a case cannot be saved with its reference solution, check by check."""
+    return [_problem(result) for result in check_reference(case, context)]
+
+
+def _problem(result: AssertionResult) -> CaseProblem:
+    path = _BUDGET_FIELDS.get(result.kind)
+    named = result.kind if result.ref is None else f"{result.kind} {result.ref!r}"
+    check = f"this check ({named})" if path is None else "this limit"
+    message = f"the reference solution does not pass {check}: {result.message}"
+    return CaseProblem(path or f"assertions.{result.index}", message)
 
 
 def reference_transcript(case: CaseFields, reference: Reference) -> tuple[TranscriptEntry, ...]:

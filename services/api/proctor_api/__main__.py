@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from proctor_chassis.lifecycle import run_service
 from proctor_chassis.logging import configure
 from proctor_chassis.process import serve
-from proctor_chassis.secrets import Redactor
+from proctor_chassis.secrets import Redactor, Secrets
 from proctor_chassis.settings import SettingsError
 from proctor_llm.prices import Prices
-from proctor_llm.settings import LlmSettings
 
 from .process import ApiProcess
 from .settings import ApiSettings
@@ -22,8 +21,10 @@ __all__ = ["main"]
 async def run(env: Mapping[str, str]) -> None:
     """Serve with the settings of the environment until a signal comes."""
     settings = ApiSettings.from_env(env)
-    configure(settings.logs, redact=Redactor().json, service="api")
-    process = ApiProcess(settings=settings, prices=_prices(env))
+    redactor = Redactor()
+    secrets = Secrets(environ=env, embedded=False, redactor=redactor)
+    configure(settings.logs, redact=redactor.json, service="api")
+    process = ApiProcess(settings=settings, prices=_prices(settings), secrets=secrets)
 
     async def start() -> None:
         await process.start()
@@ -36,9 +37,9 @@ def main() -> None:
     serve(lambda: run(os.environ), name="api")
 
 
-def _prices(env: Mapping[str, str]) -> Prices:
+def _prices(settings: ApiSettings) -> Prices:
     try:
-        return Prices.load(LlmSettings.from_environ(env).price_file)
+        return Prices.load(settings.llm.price_file)
     except (ValueError, OSError) as error:
         raise SettingsError(str(error)) from error
 

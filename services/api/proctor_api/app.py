@@ -23,7 +23,21 @@ from .openapi import openapi_document
 from .probes import Probes
 from .problems import validation_error
 from .responses import problem_response
-from .routers import agents, cases, events, integrations, keys, probes, runs
+from .routers import (
+    agents,
+    bite,
+    captures,
+    cases,
+    compares,
+    events,
+    imports,
+    integrations,
+    keys,
+    packs,
+    probes,
+    replay,
+    runs,
+)
 from .sse import HEARTBEAT_SECONDS
 from .wiring import Services
 
@@ -32,7 +46,20 @@ __all__ = ["Lifespan", "create_app"]
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 _PREFIX = "/api"
-_ROUTERS = (integrations.router, keys.router, cases.router, runs.router, events.router, agents.router)
+_ROUTERS = (
+    integrations.router,
+    keys.router,
+    imports.router,
+    packs.router,
+    replay.router,
+    cases.router,
+    captures.router,
+    bite.router,
+    runs.router,
+    events.router,
+    agents.router,
+    compares.router,
+)
 
 
 class _App(FastAPI):

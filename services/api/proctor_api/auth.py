@@ -46,7 +46,9 @@ def private_only(caller: Caller) -> Caller:
         ApiError: 403 for a public key.
     """
     if caller.kind is not KeyKind.PRIVATE:
-        raise forbidden("a public key may only read runs, results and events; use a private key")
+        raise forbidden(
+            "a public key may only read runs, results and events and push captures; use a private key"
+        )
     return caller
 
 

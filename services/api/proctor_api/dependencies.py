@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import email.message
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request, Response, Security
@@ -26,7 +26,7 @@ __all__ = ["JsonBody", "LongPaging", "Owner", "Paging", "ProctorRoute", "Reader"
 
 _bearer = HTTPBearer(
     bearerFormat="sk_… or pk_…",
-    description="An API key. A public key (pk_…) may only read runs, results and events.",
+    description="An API key. A public key (pk_…) may only read runs, results and events, and push captures.",
     auto_error=False,
 )
 
@@ -49,12 +49,25 @@ class ProctorRoute(APIRoute):
 
 
 class JsonBody:
-    """A dependency that reads the body strictly as a model; an empty body is `{}` where that is allowed."""
+    """A dependency that reads the body strictly as a model; an empty body is `{}` where that is allowed.
 
-    def __init__(self, model: type[BaseModel], *, raw: bool = False, optional: bool = False) -> None:
+    `bare` is the field that a bare array stands for; in the fields `spoken` stands what bots said.
+    """
+
+    def __init__(
+        self,
+        model: type[BaseModel],
+        *,
+        raw: bool = False,
+        optional: bool = False,
+        bare: str | None = None,
+        spoken: Collection[str] = (),
+    ) -> None:
         self.model = model
         self.optional = optional
         self._raw = raw
+        self._bare = bare
+        self._spoken = spoken
 
     async def __call__(self, request: Request) -> Any:
         """Read and validate; with `raw`, give the document back as it is.
@@ -67,7 +80,9 @@ class JsonBody:
             document = {}
         else:
             _json_only(request.headers.get("content-type"))
-            document = read_json(body)
+            document = read_json(body, spoken=self._spoken)
+        if self._bare is not None and isinstance(document, list):
+            document = {self._bare: document}
         if not isinstance(document, dict):
             raise bad_request(detail="the body should be a JSON object")
         if self._raw:

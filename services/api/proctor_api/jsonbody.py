@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NoReturn
 
 from proctor_contracts.base import unstorable
 from proctor_contracts.schemas.common import FieldProblem
+from proctor_llm.replies import clean
 
 from .errors import ApiError, bad_request
 
@@ -25,8 +26,8 @@ _BRACKET = re.compile(rb"[\[\]{}]")
 _SUSPECT = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])|\d{19}|[eE]\+?\d{3}")
 
 
-def read_json(body: bytes) -> Any:
-    """Parse a request body.
+def read_json(body: bytes, *, spoken: Collection[str] = ()) -> Any:
+    """Parse a request body; in the fields `spoken` stands what bots said, which is mended, not refused.
 
     Raises:
         ApiError: 400 saying what is wrong and where: not UTF-8, not JSON, deeper than 64 levels, a repeated
@@ -45,7 +46,11 @@ def read_json(body: bytes) -> Any:
         raise _refused("invalid_json", f"the body is not valid JSON at {where}: {error.msg}") from error
     except ValueError as error:  # an integer of more digits than Python is willing to read
         raise _refused("invalid_json", "the body holds a number with too many digits") from error
-    if _SUSPECT.search(body) and (problems := _problems(document)):
+    if not _SUSPECT.search(body):
+        return document
+    if isinstance(document, dict):
+        document |= {name: clean(document[name]) for name in spoken if name in document}
+    if problems := _problems(document):
         raise bad_request(problems)
     return document
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from datetime import datetime
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from proctor_chassis.bus.port import Bus, DeadSubscription, Listener, Subscription
@@ -14,8 +15,10 @@ from proctor_chassis.metrics import Meters
 from proctor_contracts.agents import JudgeSettings
 from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import ResultStatus, RunStatus
+from proctor_contracts.schemas.adversarial import SeedAdversarial, SeedOutcome
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
 from proctor_contracts.schemas.common import Problem
+from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
@@ -29,14 +32,20 @@ from proctor_llm.prices import Prices
 from proctor_store.engine import create_engine
 from proctor_store.migrate import upgrade_database
 from proctor_store.paging import Page, read_cursor
+from proctor_store.repositories.cases import CaseQuery
 from proctor_store.session import Database
 
 from .auth import Caller
-from .errors import ApiError
+from .errors import ApiError, not_found
+from .intake import CaptureIntake
 from .pipeline.assembly import Pipeline
 from .usecases.accounts import AccountLimits
 from .usecases.exports import ExportFormat
+from .usecases.meta import MetaModel
 from .wiring import Services, build_services
+
+if TYPE_CHECKING:  # read only where somebody imports cases
+    from proctor_casefiles.categories import CategoryTable
 
 __all__ = ["LOCAL_ACCOUNT", "LocalApi", "open_local", "problem_of"]
 
@@ -61,14 +70,17 @@ class LocalApi:
     Its subscriptions and listeners belong on the bus that the workers share with it.
     """
 
-    def __init__(self, *, services: Services, pipeline: Pipeline, caller: Caller) -> None:
+    def __init__(
+        self, *, services: Services, pipeline: Pipeline, caller: Caller, meters: Meters | None = None
+    ) -> None:
         self.services = services
         self.caller = caller
         self.pipeline = pipeline
+        self._intake = CaptureIntake(captures=services.captures, meters=meters or Meters())
 
     def subscriptions(self) -> tuple[Subscription | DeadSubscription, ...]:
         """The work queues that the API consumes."""
-        return self.pipeline.subscriptions()
+        return (*self.pipeline.subscriptions(), self._intake.subscription())
 
     def listeners(self) -> tuple[Listener, ...]:
         """What the API hears in passing."""
@@ -98,6 +110,51 @@ class LocalApi:
     async def bulk_upsert_cases(self, bulk: BulkCases) -> BulkOutcome:
         """Create or update cases by ref, all or none."""
         return await self.services.bulk.upsert(self.caller, bulk)
+
+    async def find_integration(self, name_or_id: str) -> IntegrationView:
+        """Read the integration of this id, or of exactly this name."""
+        try:
+            return await self.services.integrations.get(self.caller, UUID(name_or_id))
+        except ValueError:
+            listing = await self.services.integrations.list(self.caller, Page(take=1), name=name_or_id)
+        if not listing.data:
+            raise not_found(f"integration as {name_or_id!r}")
+        return listing.data[0]
+
+    async def seed_adversarial(self, wanted: SeedAdversarial) -> SeedOutcome:
+        """Add a pack of attacks."""
+        return await self.services.packs.seed(self.caller, wanted)
+
+    async def import_cases(
+        self,
+        integration_id: UUID,
+        data: bytes,
+        *,
+        format_: CaseFormat | None = None,
+        dry_run: bool = False,
+        owner: str | None = None,
+        sheet: str | None = None,
+        categories: bytes | None = None,
+    ) -> ImportOutcome:
+        """Bring the cases of a file in, a workbook unless `format_` says otherwise."""
+        await self.services.accounts.owning(self.caller.account_id, owner)
+        if format_ is not None and format_ is not CaseFormat.XLSX:
+            return await self.services.text_imports.file(
+                self.caller, integration_id, data, format_=format_, dry_run=dry_run
+            )
+        return await self.services.imports.workbook(
+            self.caller, integration_id, data, dry_run=dry_run, sheet=sheet, categories=categories
+        )
+
+    async def export_cases(
+        self, integration_id: UUID, *, category: str | None = None, language: str = "uk"
+    ) -> bytes:
+        """Write the integration's cases as a workbook."""
+        query = CaseQuery(integration_id=integration_id, category=category)
+        file = await self.services.case_files.workbook(
+            self.caller, query, integration_id=integration_id, language=language
+        )
+        return file.body
 
     async def start_run(self, run: RunCreate) -> RunView:
         """Start a run."""
@@ -184,6 +241,8 @@ async def open_local(
     executor: Executor,
     clock: Callable[[], datetime],
     languages: LanguageDetector | None = None,
+    categories: CategoryTable | None = None,
+    meta: MetaModel | None = None,
     meters: Meters | None = None,
 ) -> AsyncIterator[LocalApi]:
     """Open the database, bring it up to date and put the API together.
@@ -214,12 +273,14 @@ async def open_local(
         regex=regex,
         executor=executor,
         languages=languages,
+        categories=categories,
+        meta=meta,
     )
     try:
         await upgrade_database(database)
         caller = await _local_caller(services)
         pipeline.start()
-        yield LocalApi(services=services, pipeline=pipeline, caller=caller)
+        yield LocalApi(services=services, pipeline=pipeline, caller=caller, meters=meters)
     finally:
         await pipeline.stop()
         await database.close()

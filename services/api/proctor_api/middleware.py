@@ -15,7 +15,7 @@ from proctor_contracts.ids import new_id
 from .errors import ApiError, too_large
 from .responses import problem_response
 
-__all__ = ["BODY_LIMIT", "BodyLimit", "Heads", "RequestId", "Surprises"]
+__all__ = ["BODY_LIMIT", "UPLOADS", "UPLOAD_LIMIT", "BodyLimit", "Heads", "RequestId", "Surprises"]
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -24,6 +24,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY_LIMIT = 2_000_000
+UPLOAD_LIMIT = 5 * 1024 * 1024 + 512 * 1024  # a file of 5 MiB, and what a form puts around it
+UPLOADS = frozenset({"/api/testing/cases/import"})
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:-]{1,128}")
 _log = logging.getLogger(__name__)
 
@@ -108,18 +110,20 @@ class Surprises:
 class BodyLimit:
     """Stops reading a body beyond the limit, whether its length was announced or not."""
 
-    def __init__(self, app: App, *, limit: int = BODY_LIMIT) -> None:
+    def __init__(self, app: App, *, limit: int = BODY_LIMIT, upload_limit: int = UPLOAD_LIMIT) -> None:
         self._app = app
         self._limit = limit
+        self._upload_limit = upload_limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        limit = self._upload_limit if scope["path"] in UPLOADS else self._limit
         announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-        if announced.isdigit() and int(announced[:20]) > self._limit:
-            await problem_response(self._refusal(), scope["state"].get("request_id"))(scope, receive, send)
+        if announced.isdigit() and int(announced[:20]) > limit:
+            await problem_response(_refusal(limit), scope["state"].get("request_id"))(scope, receive, send)
             return
         read = 0
 
@@ -128,11 +132,12 @@ class BodyLimit:
             message = await receive()
             if message["type"] == "http.request":
                 read += len(message.get("body", b""))
-                if read > self._limit:
-                    raise self._refusal()
+                if read > limit:
+                    raise _refusal(limit)
             return message
 
         await self._app(scope, receiving, send)
 
-    def _refusal(self) -> ApiError:
-        return too_large("", f"the body is larger than {self._limit:,} bytes")
+
+def _refusal(limit: int) -> ApiError:
+    return too_large("", f"the body is larger than {limit:,} bytes")

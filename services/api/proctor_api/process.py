@@ -11,14 +11,18 @@ from concurrent.futures import ThreadPoolExecutor
 from proctor_chassis.bus.build import bus_from
 from proctor_chassis.clock import Clock, SystemClock
 from proctor_chassis.metrics import Meters, prometheus_meters
+from proctor_chassis.secrets import Redactor, Secrets
 from proctor_grading.detector import installed_detector
 from proctor_grading.regex import QuickJsRegex
+from proctor_llm.door import SecretSource
 from proctor_llm.prices import Prices
 from proctor_store.engine import create_engine
 from proctor_store.migrate import upgrade_database
 from proctor_store.session import Database, StoreUnavailable
 
 from .app import create_app
+from .intake import CaptureIntake
+from .meta import LazyModels, LlmMeta
 from .pipeline.assembly import Pipeline
 from .probes import Probes
 from .server import HttpServer
@@ -44,6 +48,7 @@ class ApiProcess:
         *,
         settings: ApiSettings,
         prices: Prices,
+        secrets: SecretSource | None = None,
         clock: Clock | None = None,
         patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
@@ -78,6 +83,12 @@ class ApiProcess:
             owner=f"{settings.owner}-{os.getpid()}",
             alone=False,
         )
+        self._models = LazyModels(
+            settings=settings.llm,
+            rules=settings.egress,
+            secrets=secrets or Secrets(environ={}, embedded=False, redactor=Redactor()),
+            meters=meters,
+        )
         self._services = build_services(
             database=self._database,
             clock=clock.now,
@@ -91,7 +102,10 @@ class ApiProcess:
             regex=QuickJsRegex(),
             executor=self._thread,
             languages=installed_detector(),
+            meta=LlmMeta(settings=settings.meta, models=self._models),
+            categories=settings.categories,
         )
+        self._intake = CaptureIntake(captures=self._services.captures, meters=meters)
         probes = Probes(
             database=self._database,
             bus=self._bus,
@@ -125,6 +139,7 @@ class ApiProcess:
         await self._pipeline.stop()
         await self._services.authenticator.aclose()
         await self._bus.stop(grace_seconds=GRACE_SECONDS)
+        await self._models.aclose()
         await self._database.close()
         self._thread.shutdown(wait=False, cancel_futures=True)
         if self._working is not None and self._working.done() and not self._working.cancelled():
@@ -139,7 +154,8 @@ class ApiProcess:
                 _log.warning("database_away", extra={"reason": str(error)})
                 await self._clock.sleep(RETRY_SECONDS)
         self._pipeline.start()
-        await self._bus.start(self._pipeline.subscriptions(), self._pipeline.listeners())
+        subscriptions = (*self._pipeline.subscriptions(), self._intake.subscription())
+        await self._bus.start(subscriptions, self._pipeline.listeners())
 
     def _worked(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:

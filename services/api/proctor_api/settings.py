@@ -5,19 +5,33 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
+from proctor_chassis.egress import Operator
 from proctor_chassis.settings import BusSettings, DatabaseSettings, HttpSettings, LogSettings, SettingsError
 from proctor_contracts.agents import JudgeSettings
 from proctor_contracts.enums import Provider
 from proctor_contracts.topology import FIXED_POOLS
+from proctor_llm.settings import LlmSettings
 
-__all__ = ["ApiSettings", "judge_from_env"]
+if TYPE_CHECKING:  # read only where somebody imports cases
+    from proctor_casefiles.categories import CategoryTable
+
+__all__ = ["ApiSettings", "categories_from_env", "judge_from_env"]
 
 PORT = 8080
 _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 _VOTES = {"": 1, "1": 1, "3": 3, "5": 5}
 _MOST_CONNECTIONS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetaSettings:
+    """The model that drafts cases and prompts."""
+
+    provider: Provider
+    model: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +43,10 @@ class ApiSettings:
     bus: BusSettings
     database: DatabaseSettings
     judge: JudgeSettings | None = None
+    meta: MetaSettings | None = None
+    llm: LlmSettings = field(default_factory=LlmSettings)
+    egress: Operator = field(default_factory=Operator)
+    categories: CategoryTable | None = None
     auto_migrate: bool = True
     transaction_pooler: bool = False
     pool_size: int = 10
@@ -41,18 +59,31 @@ class ApiSettings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Self:
-        """Read the chassis' variables, and PROCTOR_JUDGE_PROVIDER, _MODEL and _VOTES, PROCTOR_AUTO_MIGRATE,
-        PROCTOR_TRANSACTION_POOLER and PROCTOR_DATABASE_CONNECTIONS.
+        """Read the chassis' and the adapters' variables, those of judge_from_env, meta_from_env and
+        categories_from_env, PROCTOR_AUTO_MIGRATE, PROCTOR_TRANSACTION_POOLER and
+        PROCTOR_DATABASE_CONNECTIONS.
 
         Raises:
             SettingsError: naming the variable that is missing or wrong.
         """  # noqa: D205 - one sentence, two lines
+        try:
+            llm = LlmSettings.from_environ(env)
+        except ValueError as error:
+            raise SettingsError(str(error)) from error
+        try:
+            egress = Operator.from_environ(env, embedded=False)
+        except ValueError as error:
+            raise SettingsError(f"PROCTOR_EGRESS_ALLOW: {error}") from error
         return cls(
             http=HttpSettings.from_env(env, port=PORT),
             logs=LogSettings.from_env(env),
             bus=BusSettings.from_env(env).required(),
             database=DatabaseSettings.from_env(env).required(),
             judge=judge_from_env(env),
+            meta=meta_from_env(env),
+            llm=llm,
+            egress=egress,
+            categories=categories_from_env(env),
             auto_migrate=_flag(env, "PROCTOR_AUTO_MIGRATE", default=True),
             transaction_pooler=_flag(env, "PROCTOR_TRANSACTION_POOLER", default=False),
             pool_size=_connections(env),
@@ -60,25 +91,64 @@ class ApiSettings:
 
 
 def judge_from_env(env: Mapping[str, str]) -> JudgeSettings | None:
-    """Read the judge for runs that name none; None when nothing is set.
+    """Read PROCTOR_JUDGE_PROVIDER, _MODEL and _VOTES: the judge of runs that name none; None when not set.
 
     Raises:
         SettingsError: when only half of it is set, or a value is unknown.
     """
-    provider = env.get("PROCTOR_JUDGE_PROVIDER", "").strip().lower()
-    model = env.get("PROCTOR_JUDGE_MODEL", "").strip()
-    if not provider and not model:
+    named = _model(env, "PROCTOR_JUDGE_PROVIDER", "PROCTOR_JUDGE_MODEL", "a judge")
+    if named is None:
         return None
-    if not provider or not model:
-        missing = "PROCTOR_JUDGE_MODEL" if provider else "PROCTOR_JUDGE_PROVIDER"
-        raise SettingsError(f"{missing} is not set; a judge needs provider and model")
-    known = [one.value for one in Provider if one is not Provider.HTTP]
-    if provider not in known:
-        raise SettingsError(f"PROCTOR_JUDGE_PROVIDER: {provider!r} is not one of {', '.join(known)}")
     votes = _VOTES.get(env.get("PROCTOR_JUDGE_VOTES", "").strip())
     if votes is None:
         raise SettingsError("PROCTOR_JUDGE_VOTES: should be 1, 3 or 5")
-    return JudgeSettings.model_validate({"provider": provider, "model": model, "votes": votes})
+    return JudgeSettings.model_validate({"provider": named[0], "model": named[1], "votes": votes})
+
+
+def meta_from_env(env: Mapping[str, str]) -> MetaSettings | None:
+    """Read PROCTOR_META_PROVIDER and _MODEL, which draft cases and prompts; the judge's when not set.
+
+    Raises:
+        SettingsError: when only half of it is set, or the provider is unknown.
+    """
+    named = _model(env, "PROCTOR_META_PROVIDER", "PROCTOR_META_MODEL", "a meta model")
+    if named is None:
+        named = _model(env, "PROCTOR_JUDGE_PROVIDER", "PROCTOR_JUDGE_MODEL", "a judge")
+    return None if named is None else MetaSettings(provider=named[0], model=named[1])
+
+
+def _model(
+    env: Mapping[str, str], provider_name: str, model_name: str, what: str
+) -> tuple[Provider, str] | None:
+    provider = env.get(provider_name, "").strip().lower()
+    model = env.get(model_name, "").strip()
+    if not provider and not model:
+        return None
+    if not provider or not model:
+        raise SettingsError(
+            f"{model_name if provider else provider_name} is not set; {what} needs provider and model"
+        )
+    known = [one.value for one in Provider if one is not Provider.HTTP]
+    if provider not in known:
+        raise SettingsError(f"{provider_name}: {provider!r} is not one of {', '.join(known)}")
+    return Provider(provider), model
+
+
+def categories_from_env(env: Mapping[str, str]) -> CategoryTable | None:
+    """Read the table of usual checks that PROCTOR_CASE_CATEGORIES names; None when it names none.
+
+    Raises:
+        SettingsError: when the file cannot be read or is no such table.
+    """
+    path = env.get("PROCTOR_CASE_CATEGORIES", "").strip()
+    if not path:
+        return None
+    from proctor_casefiles.categories import read_categories  # noqa: PLC0415 - only where one is named
+
+    try:
+        return read_categories(Path(path).read_bytes())
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"PROCTOR_CASE_CATEGORIES: {path}: {error}") from error
 
 
 def _flag(env: Mapping[str, str], name: str, *, default: bool) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from proctor_contracts.agents import JudgeSettings
 from proctor_contracts.messages import RunCancelled
@@ -18,22 +19,32 @@ from .pipeline.hub import Hub
 from .pipeline.settle import Settler
 from .usecases.accounts import Accounts
 from .usecases.agents import Agents
+from .usecases.bite import Biting
 from .usecases.bulk import CaseBulk
+from .usecases.captures import Captures
+from .usecases.case_files import CaseFiles
 from .usecases.cases import Cases
 from .usecases.exports import Exports
 from .usecases.feed import Feed
 from .usecases.handlers import Handlers
+from .usecases.imports import Imports
 from .usecases.integrations import Integrations
 from .usecases.keys import Keys
-from .usecases.meta import MetaModel
+from .usecases.meta import MetaModel, NoMeta
+from .usecases.packs import Packs
+from .usecases.replay import Replay
 from .usecases.results import Results
 from .usecases.run_drafting import RunDrafter
 from .usecases.run_writing import RunWriter
 from .usecases.runs import Runs
 from .usecases.stability import CaseHistories
+from .usecases.text_imports import TextImports
 from .usecases.validation import CaseChecks, examiner
 from .usecases.variants import Variants
 from .usecases.versions import Versions
+
+if TYPE_CHECKING:  # read only where somebody imports cases
+    from proctor_casefiles.categories import CategoryTable
 
 __all__ = ["Services", "build_services"]
 
@@ -51,6 +62,13 @@ class Services:
     cases: Cases
     bulk: CaseBulk
     histories: CaseHistories
+    biting: Biting
+    imports: Imports
+    text_imports: TextImports
+    case_files: CaseFiles
+    packs: Packs
+    captures: Captures
+    replay: Replay
     runs: Runs
     agents: Agents
     versions: Versions
@@ -75,10 +93,13 @@ def build_services(
     executor: Executor,
     languages: LanguageDetector | None = None,
     meta: MetaModel | None = None,
+    categories: CategoryTable | None = None,
 ) -> Services:
     """Put the use cases together; `executor` is the one thread on which `regex` may be used.
 
-    Without `meta`, what asks a model for drafts answers with none and says so.
+    Without `meta`, what asks a model for drafts answers with none and says so. `pool_by_provider` says which
+    pool plays a provider's cells of comparisons, if not the default one. `categories` are the usual checks of
+    cases by category, instead of those that Proctor brings.
     """
     checks = CaseChecks(executor=executor, examine=examiner(regex=regex, languages=languages))
     authenticator = Authenticator(database=database, clock=clock, monotonic=monotonic)
@@ -93,6 +114,7 @@ def build_services(
         writer=writer,
         drafter=drafter,
     )
+    imports = Imports(database=database, clock=clock, checks=checks, categories=categories)
     return Services(
         database=database,
         authenticator=authenticator,
@@ -107,6 +129,13 @@ def build_services(
         agents=Agents(database=database, clock=clock),
         versions=Versions(database=database, clock=clock),
         variants=Variants(database=database, clock=clock, meta=meta),
+        biting=Biting(database=database, executor=executor, regex=regex, languages=languages),
+        imports=imports,
+        text_imports=TextImports(imports=imports),
+        case_files=CaseFiles(database=database),
+        packs=Packs(database=database, clock=clock, checks=checks),
+        captures=Captures(database=database, clock=clock),
+        replay=Replay(database=database, clock=clock, checks=checks, meta=meta or NoMeta()),
         results=results,
         exports=Exports(results=results),
         feed=Feed(database=database, hub=hub, clock=clock, monotonic=monotonic),

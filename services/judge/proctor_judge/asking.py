@@ -12,13 +12,14 @@ from proctor_contracts.transcript import TranscriptEntry
 from proctor_grading.judge import ERROR_VOTE, JudgeCode, JudgeProblem, JudgeReply, parse_judge_reply, vote
 from proctor_llm.client import LlmClient
 from proctor_llm.errors import LlmError, LlmErrorCode
+from proctor_llm.fence import new_nonce
 from proctor_llm.prices import Prices
 from proctor_llm.replies import clean_text
 from proctor_llm.spending import Spending
 from proctor_llm.types import ChatMessage, ChatRequest, Completion, Finish
 from proctor_llm.worst_case import call_cost, tokens_at_most
 
-from .prompts import GRADE_TOOL, SYSTEM, new_nonce, user_text
+from .prompts import GRADE_TOOL, SYSTEM, user_text
 from .purse import Purse
 
 __all__ = [

@@ -6,31 +6,15 @@ the transcript was made, with every character escaped that could close the fence
 
 from __future__ import annotations
 
-import json
-import random
-import re
 from collections.abc import Sequence
 
 from proctor_contracts.base import Json
 from proctor_contracts.enums import Role
 from proctor_contracts.transcript import SCRIPTED, ToolCallRecord, TranscriptEntry
+from proctor_llm.fence import fenced
 from proctor_llm.types import ToolSpec
 
-__all__ = ["GRADE_TOOL", "SYSTEM", "fenced", "new_nonce", "transcript_lines", "user_text"]
-
-_NONCE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-_NONCE_LENGTH = 8
-
-_ESCAPED = re.compile(
-    "[<"
-    "\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
-    "\u180b-\u180f"
-    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0d\ufeff\uffa0\ufff9-\ufffb"
-    "\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-    "]"
-)
-"""Besides what JSON escapes itself: the fence's bracket, line separators, controls of direction, and every
-character that is read by a model and shown to nobody (zero-width, fillers, tags, variation selectors)."""
+__all__ = ["GRADE_TOOL", "SYSTEM", "transcript_lines", "user_text"]
 
 SYSTEM = """\
 You are a strict, impartial judge of conversations between a user and an AI agent. You get one requirement and
@@ -124,22 +108,9 @@ request, and nothing else.\
 """
 
 
-def new_nonce(rng: random.Random, transcript: str) -> str:
-    """Make a nonce that does not stand in the transcript, which must exist before it."""
-    while True:
-        nonce = "".join(rng.choices(_NONCE_LETTERS, k=_NONCE_LENGTH))
-        if nonce not in transcript:
-            return nonce
-
-
 def transcript_lines(transcript: Sequence[TranscriptEntry]) -> str:
     """Write a transcript as JSON Lines that nothing in it can break out of."""
     return "\n".join(fenced(_line(index, entry)) for index, entry in enumerate(transcript))
-
-
-def fenced(value: Json) -> str:
-    """Write one JSON value on one line, with all escaped that could leave the fence or hide inside it."""
-    return _ESCAPED.sub(_escape, json.dumps(value, ensure_ascii=False))
 
 
 def user_text(*, criterion: str, context: str | None, lines: str, nonce: str, again: bool) -> str:
@@ -170,11 +141,3 @@ def _tool(call: ToolCallRecord) -> dict[str, Json]:
     else:
         tool["result"] = call.result
     return tool
-
-
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found.group())
-    if code > 0xFFFF:  # noqa: PLR2004 - JSON writes what lies beyond this as two surrogates
-        code -= 0x10000
-        return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
-    return f"\\u{code:04x}"

@@ -13,6 +13,7 @@ from faststream.rabbit import ExchangeType, RabbitBroker, RabbitExchange, Rabbit
 from faststream.specification import AsyncAPI
 
 from proctor_contracts.messages import (
+    CaptureRecorded,
     CaseExecuted,
     CaseJudged,
     CaseRequested,
@@ -28,6 +29,7 @@ _MODELS: Mapping[str, type[Message]] = {
     "judge.requested": JudgeRequested,
     "case.executed": CaseExecuted,
     "case.judged": CaseJudged,
+    "capture.recorded": CaptureRecorded,
     "run.completed": RunCompleted,
 }
 

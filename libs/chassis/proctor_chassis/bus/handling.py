@@ -77,7 +77,10 @@ async def _outcome(
         case Subscription(retry=policy, handler=handler):
             message = decode(subscription.models, delivery.key, delivery.body)
             if isinstance(message, Dead):
-                _log.error("bus.message_refused", extra=_fields(delivery, reason=message.reason))
+                _log.error(
+                    "bus.message_refused",
+                    extra=_fields(delivery, reason=message.reason, detail=message.detail),
+                )
                 return message
             meta = Meta(delivery.id, delivery.correlation, delivery.delivery)
             call = partial(handler, message, meta)

@@ -69,8 +69,8 @@ class Subscription:
 class DeadLetter:
     """A message that was given up, as it was: the queue it came from, why, and its bytes.
 
-    `reason` is one of undecodable, unknown_version, delivery_limit, retries_exhausted, permanent:<code>,
-    rejected.
+    `reason` is one of undecodable, unknown_version, message_too_large, delivery_limit, retries_exhausted,
+    permanent:<code>, rejected.
     """
 
     queue: str

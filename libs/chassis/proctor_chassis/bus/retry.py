@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
@@ -27,9 +27,10 @@ class Later:
 
 @dataclass(frozen=True, slots=True)
 class Dead:
-    """Give up, for a reason with a stable code."""
+    """Give up, for a reason with a stable code; `detail` is for the log."""
 
     reason: str
+    detail: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from proctor_contracts.base import TRUSTED
 from proctor_contracts.messages import Message, Transient
 from proctor_contracts.topology import MAX_BODY_BYTES
 
@@ -42,6 +41,7 @@ QUEUE = "x-queue"
 """Header: the work queue a dead letter came from."""
 REASON = "x-reason"
 """Header: why it was given up."""
+_MOST_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def encode(message: Message) -> Outgoing:
     """Turn a message into what is sent; raises `MessageTooLarge`."""
     body = message.model_dump_json().encode()
     check_size(body, key=message.key())
-    return Outgoing(message.exchange.name, message.key(), body, message.id(), str(message.run_id))
+    return Outgoing(message.exchange.name, message.key(), body, message.id(), message.correlation())
 
 
 def check_size(body: bytes, *, key: str) -> None:
@@ -72,11 +72,15 @@ def decode(models: Mapping[str, type[Message]], key: str, body: bytes) -> Messag
     """Read a body with the model of its key, or say why it can never be read."""
     model = models.get(key)
     if model is None:
-        return Dead("undecodable")
+        return Dead("undecodable", f"nothing that is known here travels with the key {key}")
+    if len(body) > MAX_BODY_BYTES:
+        return Dead("message_too_large", f"{len(body)} bytes, at most {MAX_BODY_BYTES} are read")
     try:
-        message = model.model_validate_json(body, context=TRUSTED)
-    except ValidationError:
-        return Dead("unknown_version" if _version(body) not in {None, *model.versions} else "undecodable")
+        message = model.read(body)
+    except ValidationError as error:
+        if _version(body) not in {None, *model.versions}:
+            return Dead("unknown_version")
+        return Dead("undecodable", _wrong(error))
     return message if message.v in model.versions else Dead("unknown_version")
 
 
@@ -103,10 +107,16 @@ def counted(headers: Mapping[str, Any], name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
+def _wrong(error: ValidationError) -> str:
+    """Name the first fields that are wrong, without what stood in them: it may be somebody's data."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found[:_MOST_SHOWN])
+
+
 def _version(body: bytes) -> object:
     try:
         value = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     version = value.get("v") if isinstance(value, dict) else None
     return version if isinstance(version, int) else None

@@ -13,7 +13,8 @@ from typing import Literal
 
 from proctor_alerter.app import create_alerter
 from proctor_api.local import LocalApi, open_local
-from proctor_api.settings import judge_from_env
+from proctor_api.meta import LlmMeta
+from proctor_api.settings import categories_from_env, judge_from_env, meta_from_env
 from proctor_chassis.bus.inprocess import InProcessBus
 from proctor_chassis.clock import SystemClock
 from proctor_chassis.egress import Operator
@@ -76,6 +77,7 @@ async def boot(
     """
     try:
         settings, judge = LlmSettings.from_environ(env), judge_from_env(env)
+        categories, meta = categories_from_env(env), meta_from_env(env)
         rules = Operator.from_environ(env, embedded=True)
         level = env.get(LOG_LEVEL) or log_level
         logs = LogSettings.from_env({**env, LOG_LEVEL: level}) if level else None
@@ -114,6 +116,8 @@ async def boot(
                 executor=thread,
                 clock=clock.now,
                 languages=languages,
+                categories=categories,
+                meta=LlmMeta(settings=meta, models=lambda: models),
                 meters=meters,
             )
         )

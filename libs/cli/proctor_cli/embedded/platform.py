@@ -10,7 +10,9 @@ from proctor_api.local import LocalApi
 from proctor_cli.client import ExportFormat
 from proctor_contracts.diff import RunDiff
 from proctor_contracts.enums import ResultStatus, RunStatus
+from proctor_contracts.schemas.adversarial import SeedAdversarial, SeedOutcome
 from proctor_contracts.schemas.cases import BulkCases, BulkOutcome
+from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
@@ -53,6 +55,47 @@ class EmbeddedPlatform(EmbeddedVersions):
         """Create or update cases."""
         with translated():
             return await self._api.bulk_upsert_cases(bulk)
+
+    async def find_integration(self, name_or_id: str) -> IntegrationView:
+        """Read an integration."""
+        with translated():
+            return await self._api.find_integration(name_or_id)
+
+    async def seed_adversarial(self, wanted: SeedAdversarial) -> SeedOutcome:
+        """Add a pack of attacks."""
+        with translated():
+            return await self._api.seed_adversarial(wanted)
+
+    async def import_cases(
+        self,
+        integration_id: UUID,
+        data: bytes,
+        *,
+        name: str,  # noqa: ARG002 - what a form calls the file; nothing is decided by it
+        format_: CaseFormat | None = None,
+        dry_run: bool = False,
+        owner: str | None = None,
+        sheet: str | None = None,
+        categories: bytes | None = None,
+    ) -> ImportOutcome:
+        """Bring the cases of a file in."""
+        with translated():
+            return await self._api.import_cases(
+                integration_id,
+                data,
+                format_=format_,
+                dry_run=dry_run,
+                owner=owner,
+                sheet=sheet,
+                categories=categories,
+            )
+
+    async def export_cases(
+        self, integration_id: UUID, *, category: str | None = None, language: str = "uk"
+    ) -> bytes:
+        """Write cases as a workbook."""
+        with translated():
+            return await self._api.export_cases(integration_id, category=category, language=language)
 
     async def start_run(self, run: RunCreate) -> RunView:
         """Start a run."""

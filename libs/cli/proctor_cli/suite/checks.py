@@ -10,11 +10,11 @@ from proctor_contracts.enums import Provider, Runner
 from proctor_grading.context import GradingContext, LanguageDetector, RegexEngine
 from proctor_grading.detector import installed_detector
 from proctor_grading.lint import AgentFacts, lint, problems
-from proctor_grading.reference import check_reference
+from proctor_grading.reference import reference_problems
 from proctor_grading.regex import QuickJsRegex
 
 from .model import Origin, Suite
-from .problems import Path, SuiteProblem, dotted
+from .problems import SuiteProblem, dotted, undotted
 from .runners import runner_doubts
 
 __all__ = ["Checked", "checked", "faults_of"]
@@ -48,11 +48,11 @@ def checked(suite: Suite) -> Checked:
 def faults_of(
     cases: Sequence[CaseFields], origins: Sequence[Origin], *, prompt: str | None
 ) -> list[SuiteProblem]:
-    """Find the same faults in the good cases of a suite that has others; without a prompt, no references."""
+    """Find the same faults in the good cases of a suite that has others, its prompt perhaps among them."""
     regex, languages = QuickJsRegex(), installed_detector()
     found: list[SuiteProblem] = []
     for case, origin in zip(cases, origins, strict=True):
-        found += _faults(case, origin, regex, languages, prompt)
+        found += _faults(case, origin, regex, languages, prompt or "")
     return found
 
 
@@ -61,15 +61,12 @@ def _faults(
     origin: Origin,
     regex: RegexEngine,
     languages: LanguageDetector | None,
-    prompt: str | None,
+    prompt: str,
 ) -> Iterator[SuiteProblem]:
     found = [(one.path, one.message) for one in problems(case, regex=regex, languages=languages)]
-    if not found and prompt is not None:
+    if not found:
         context = GradingContext(regex=regex, prompt=prompt, languages=languages)
-        found = [
-            (f"assertions.{one.index}", f"the reference solution does not pass this check: {one.message}")
-            for one in check_reference(case, context)
-        ]
+        found = [(one.path, one.message) for one in reference_problems(case, context)]
     yield from _pointed(origin, iter(found))
 
 
@@ -90,6 +87,4 @@ def _facts(suite: Suite) -> AgentFacts:
 
 def _pointed(origin: Origin, found: Iterator[tuple[str, str]]) -> Iterator[SuiteProblem]:
     for place, message in found:
-        steps = place.split(".") if place else []
-        path: Path = tuple(int(step) if step.isdecimal() else step for step in steps)
-        yield origin.problem(path, message)
+        yield origin.problem(undotted(place), message)

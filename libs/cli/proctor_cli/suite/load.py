@@ -10,15 +10,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from proctor_casefiles.drafts import FileRefused
+from proctor_casefiles.golden import read_golden
 from proctor_contracts.cases import CaseFields
 from proctor_contracts.endpoint import endpoint_problem
 
 from .doubts import doubts
 from .environment import expand, secrets_by_value
 from .files import Unreadable, find_files, read_text, shown
-from .golden import golden_cases
 from .model import Draft, Origin, Suite, SuiteHeader
-from .problems import Path, SuiteInvalid, SuiteProblem, suggestion
+from .problems import Path, SuiteInvalid, SuiteProblem, suggestion, undotted
 from .runners import runner_faults
 from .sharing import SharedNames
 from .source import Source, read_source
@@ -219,10 +220,17 @@ class _Loading:
     def golden_of_file(self, file: FilePath, name: str) -> Iterator[tuple[Origin, Any]]:
         if (source := self.read(file, name)) is None:
             return
-        faults: list[tuple[Path, str]] = []
-        for path, value in golden_cases(source.value, faults):
-            yield Origin(source, path), value
-        self.problems += [source.problem(*fault) for fault in faults]
+        try:
+            drafts = read_golden(source.value).drafts
+        except FileRefused as error:
+            self.problems.append(source.problem((), error.message))
+            return
+        for index, draft in enumerate(drafts):
+            self.problems += [
+                source.problem(undotted(problem.path or ""), problem.message) for problem in draft.problems
+            ]
+            if not draft.problems:
+                yield Origin(source, (index,)), dict(draft.fields)
 
     def case(self, origin: Origin, value: Any) -> CaseFields | None:
         if not isinstance(value, dict):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from typing_extensions import override
 
-__all__ = ["Path", "SuiteInvalid", "SuiteProblem", "dotted", "in_order", "suggestion"]
+from proctor_casefiles.documents import Path, dotted, undotted
+from proctor_casefiles.suggesting import suggestion
 
-Path = tuple[str | int, ...]
-"""Where in a document: keys and indexes from its root."""
+__all__ = ["Path", "SuiteInvalid", "SuiteProblem", "dotted", "in_order", "suggestion", "undotted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +42,3 @@ def in_order(problems: Iterable[SuiteProblem]) -> tuple[SuiteProblem, ...]:
     found = list(problems)
     files = {name: number for number, name in enumerate(dict.fromkeys(one.file for one in found))}
     return tuple(sorted(found, key=lambda one: (files[one.file], one.line or 0)))
-
-
-def dotted(path: Path) -> str:
-    """Write a path as `cases.3.assertions.0.pattern`."""
-    return ".".join(map(str, path))
-
-
-def suggestion(given: str, known: Collection[str]) -> str:
-    """Name the closest known word, or all of them when none is close."""
-    folded = {word.casefold().replace("_", ""): word for word in known}
-    if close := difflib.get_close_matches(given.casefold().replace("_", ""), folded, n=1, cutoff=0.6):
-        return f"did you mean {folded[close[0]]}?"
-    return f"known are {', '.join(sorted(known))}" if known else "none is known here"

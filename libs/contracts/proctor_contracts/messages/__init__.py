@@ -1,11 +1,13 @@
 """What the services say to each other."""
 
-from .base import Message
+from .base import Message, RunMessage
+from .captures import CaptureRecorded
 from .jobs import CaseRequested, JudgeCriterion, JudgeRequested
 from .outcomes import CaseExecuted, CaseJudged
 from .runs import LiveEvent, LiveHint, RunCancelled, RunCompleted, Transient, WorkerHeartbeat
 
 __all__ = [
+    "CaptureRecorded",
     "CaseExecuted",
     "CaseJudged",
     "CaseRequested",
@@ -16,6 +18,7 @@ __all__ = [
     "Message",
     "RunCancelled",
     "RunCompleted",
+    "RunMessage",
     "Transient",
     "WorkerHeartbeat",
 ]

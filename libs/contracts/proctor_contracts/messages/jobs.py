@@ -16,12 +16,12 @@ from proctor_contracts.ids import job_id, judge_job_id
 from proctor_contracts.topology import DEFAULT_POOL, JOBS, Exchange, case_key
 from proctor_contracts.transcript import TranscriptEntry
 
-from .base import Message
+from .base import RunMessage
 
 __all__ = ["CaseRequested", "JudgeCriterion", "JudgeRequested"]
 
 
-class CaseRequested(Message):
+class CaseRequested(RunMessage):
     """Play one attempt of one trial of a case.
 
     `budget_micro_usd` is the share reserved for this attempt, which the worker may not exceed (null: no
@@ -64,7 +64,7 @@ class JudgeCriterion(Wire):
     assertion: Judge
 
 
-class JudgeRequested(Message):
+class JudgeRequested(RunMessage):
     """Judge the criteria of one executed attempt."""
 
     exchange: ClassVar[Exchange] = JOBS

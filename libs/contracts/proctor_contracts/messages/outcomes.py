@@ -15,12 +15,12 @@ from proctor_contracts.results import AssertionResult, CaseError
 from proctor_contracts.topology import EVENTS, Exchange
 from proctor_contracts.transcript import TranscriptEntry, Usage
 
-from .base import Message
+from .base import RunMessage
 
 __all__ = ["CaseExecuted", "CaseJudged"]
 
 
-class CaseExecuted(Message):
+class CaseExecuted(RunMessage):
     """One attempt was played: a transcript with its deterministic results, or why it could not be.
 
     With `error` the transcript holds what there was. `cost_micro_usd` is null when a price is unknown.
@@ -61,7 +61,7 @@ class CaseExecuted(Message):
         return job_id(self.run_id, self.case_id, self.trial, self.attempt)
 
 
-class CaseJudged(Message):
+class CaseJudged(RunMessage):
     """The judge answered, or could not; one result for each criterion that was asked, by its index."""
 
     exchange: ClassVar[Exchange] = EVENTS

@@ -13,12 +13,12 @@ from proctor_contracts.enums import RunMode, RunStatus, Trigger
 from proctor_contracts.summary import RunSummary
 from proctor_contracts.topology import CONTROL, EVENTS, LIVE, Exchange, live_key
 
-from .base import Message
+from .base import RunMessage
 
 __all__ = ["LiveEvent", "LiveHint", "RunCancelled", "RunCompleted", "Transient", "WorkerHeartbeat"]
 
 
-class RunCompleted(Message):
+class RunCompleted(RunMessage):
     """A run reached its end; exactly one per run."""
 
     exchange: ClassVar[Exchange] = EVENTS

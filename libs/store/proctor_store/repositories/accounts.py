@@ -23,6 +23,7 @@ _COLUMNS = (
     Account.max_concurrent_cases,
     Account.runs_per_minute,
     Account.created_at,
+    Account.keeps_personal_data,
 )
 
 
@@ -36,6 +37,7 @@ class AccountRecord:
     max_concurrent_cases: int | None
     runs_per_minute: int | None
     created_at: datetime
+    keeps_personal_data: bool = False
 
 
 async def create(unit: Unit, account: AccountRecord) -> None:
@@ -53,6 +55,7 @@ async def create(unit: Unit, account: AccountRecord) -> None:
                 max_concurrent_cases=account.max_concurrent_cases,
                 runs_per_minute=account.runs_per_minute,
                 created_at=account.created_at,
+                keeps_personal_data=account.keeps_personal_data,
             )
         )
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, func, insert, select, update
 
 from proctor_store.conflicts import conflicts
 from proctor_store.paging import Page, Rows, cut, write_cursor
@@ -17,6 +17,7 @@ from proctor_store.session import Unit
 from proctor_store.tables import TestCase
 
 __all__ = [
+    "CaseIdentity",
     "CaseQuery",
     "CaseRecord",
     "by_ids",
@@ -24,6 +25,7 @@ __all__ = [
     "create",
     "existing",
     "get",
+    "identities",
     "known_as",
     "listed",
     "matching",
@@ -60,6 +62,16 @@ class CaseRecord:
     search_text: str
     created_at: datetime
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CaseIdentity:
+    """What tells a case from others of its integration, and its revision from other ones."""
+
+    id: UUID
+    ref: str | None
+    name: str
+    revision: int
 
 
 _NAMES = tuple(one.name for one in fields(CaseRecord))
@@ -196,19 +208,31 @@ async def by_ids(
     return found
 
 
+async def identities(unit: Unit, integration_id: UUID) -> tuple[CaseIdentity, ...]:
+    """Read what an integration's cases are called, oldest first."""
+    found = await unit.connection.execute(
+        select(TestCase.id, TestCase.ref, TestCase.name, TestCase.revision)
+        .where(TestCase.integration_id == integration_id)
+        .order_by(TestCase.id)
+    )
+    return tuple(CaseIdentity(*row) for row in found)
+
+
 async def known_as(
     unit: Unit, integration_id: UUID, *, refs: Collection[str], names: Collection[str]
 ) -> tuple[CaseRecord, ...]:
     """Read the integration's cases with one of these refs or exactly one of these names, oldest first."""
-    found = await unit.connection.execute(
-        select(*_COLUMNS)
-        .where(
-            TestCase.integration_id == integration_id,
-            or_(TestCase.ref.in_(refs), TestCase.name.in_(names)),
-        )
-        .order_by(TestCase.id)
-    )
-    return tuple(CaseRecord(*row) for row in found)
+    found: dict[UUID, CaseRecord] = {}
+    for column, values in ((TestCase.ref, sorted(refs)), (TestCase.name, sorted(names))):
+        for start in range(0, len(values), _ALL_AT_ONCE):
+            rows = await unit.connection.execute(
+                select(*_COLUMNS).where(
+                    TestCase.integration_id == integration_id,
+                    column.in_(values[start : start + _ALL_AT_ONCE]),
+                )
+            )
+            found |= {row.id: CaseRecord(*row) for row in rows}
+    return tuple(found[case_id] for case_id in sorted(found))
 
 
 async def remove(unit: Unit, account_id: UUID, case_id: UUID) -> bool:

@@ -15,7 +15,7 @@ from proctor_store.paging import Page, Rows, cut, write_cursor
 from proctor_store.session import Unit
 from proctor_store.tables import Integration
 
-__all__ = ["IntegrationRecord", "change", "create", "get", "listed", "named", "remove"]
+__all__ = ["IntegrationRecord", "change", "create", "get", "listed", "named", "owner", "remove"]
 
 _TAKEN = {"account_id_name": "name", "integrations.name": "name"}
 _COLUMNS = (
@@ -119,3 +119,11 @@ async def remove(unit: Unit, account_id: UUID, integration_id: UUID) -> bool:
         delete(Integration).where(Integration.id == integration_id, Integration.account_id == account_id)
     )
     return bool(done.rowcount)
+
+
+async def owner(unit: Unit, integration_id: UUID) -> UUID | None:
+    """Say whose an integration is, for what comes without a key; None when there is none."""
+    found: UUID | None = await unit.connection.scalar(
+        select(Integration.account_id).where(Integration.id == integration_id)
+    )
+    return found

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import delete, func, insert, select
 
-from proctor_contracts.messages import Message
+from proctor_contracts.messages import RunMessage
 from proctor_contracts.topology import JOBS
 from proctor_store.padding import padded
 from proctor_store.session import Unit
@@ -29,7 +29,7 @@ class Outgoing:
     body: str
 
     @classmethod
-    def of(cls, message: Message) -> Outgoing:
+    def of(cls, message: RunMessage) -> Outgoing:
         """Write a message down as it will travel."""
         return cls(
             message.run_id,

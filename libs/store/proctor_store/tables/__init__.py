@@ -2,6 +2,7 @@
 
 from .accounts import Account, ApiKey
 from .agents import CompareRun, PromptVersion, TestAgent
+from .captures import CapturedConversation
 from .integrations import Handler, Integration, TestCase
 from .outbox import Claim, OutboxDeadRow, OutboxRow
 from .runs import ResultPhase, Run, RunCase, RunEventRow, TestResult
@@ -9,6 +10,7 @@ from .runs import ResultPhase, Run, RunCase, RunEventRow, TestResult
 __all__ = [
     "Account",
     "ApiKey",
+    "CapturedConversation",
     "Claim",
     "CompareRun",
     "Handler",

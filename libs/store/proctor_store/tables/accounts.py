@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import BigInteger, ForeignKey, Index, Integer, String
+from sqlalchemy import BigInteger, Boolean, ForeignKey, Index, Integer, String, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from proctor_store.base import Base, Created
@@ -15,7 +15,10 @@ __all__ = ["Account", "ApiKey"]
 
 
 class Account(Created, Base):
-    """A customer; null balance and limits mean unlimited. Money is micro-USD."""
+    """A customer; null balance and limits mean unlimited. Money is micro-USD.
+
+    Captures of an account that does not keep personal data are stored with placeholders instead.
+    """
 
     __tablename__ = "accounts"
 
@@ -24,6 +27,7 @@ class Account(Created, Base):
     balance_micro: Mapped[int | None] = mapped_column(BigInteger)
     max_concurrent_cases: Mapped[int | None] = mapped_column(Integer)
     runs_per_minute: Mapped[int | None] = mapped_column(Integer)
+    keeps_personal_data: Mapped[bool] = mapped_column(Boolean, server_default=false())
 
 
 class ApiKey(Created, Base):

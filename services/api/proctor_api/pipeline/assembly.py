@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime
 from uuid import UUID
@@ -11,6 +12,7 @@ from uuid import UUID
 from proctor_chassis.bus.port import (
     Bus,
     BusUnavailable,
+    DeadLetter,
     DeadSubscription,
     Listener,
     MessageTooLarge,
@@ -26,7 +28,7 @@ from proctor_contracts.messages import (
     RunCancelled,
     WorkerHeartbeat,
 )
-from proctor_contracts.topology import COLLECTOR_RESULTS, CONTROL, LIVE, work_queues
+from proctor_contracts.topology import API_CAPTURES, COLLECTOR_RESULTS, CONTROL, LIVE, work_queues
 from proctor_llm.prices import Prices
 from proctor_store.relay import Relay, Undeliverable
 from proctor_store.repositories import outbox, pipeline
@@ -49,6 +51,7 @@ BATCHES_APART_ALONE = 0.01
 """Seconds between transactions where a commit costs so little that every report would get its own."""
 
 REMEMBERED_STARTED = 10_000
+_REASON = re.compile(r"[a-z_]{1,40}(:[a-z_]{1,40})?")
 
 
 class Pipeline:
@@ -124,7 +127,7 @@ class Pipeline:
                 handler=self.collector.report,
                 concurrency=COLLECTOR_CONCURRENCY,
             ),
-            DeadSubscription(handler=self.collector.dead_letter),
+            DeadSubscription(handler=self._dead_letter),
         )
 
     def listeners(self) -> tuple[Listener, ...]:
@@ -221,6 +224,12 @@ class Pipeline:
         self.workers.heard(beat)
         if beat.starting:
             await self.cancels.tell(beat.worker_id)
+
+    async def _dead_letter(self, letter: DeadLetter) -> None:
+        if letter.queue == API_CAPTURES.name:
+            known = _REASON.fullmatch(letter.reason)
+            self._meters.captures_refused.add(reason=letter.reason if known else "other")
+        await self.collector.dead_letter(letter)
 
     def _hint(self, hints: Sequence[LiveHint]) -> None:
         for hint in hints:

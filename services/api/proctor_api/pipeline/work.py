@@ -9,7 +9,7 @@ from typing import Any
 
 from proctor_contracts.cases import CaseSnapshot
 from proctor_contracts.enums import ResultStatus, Runner, RunStatus
-from proctor_contracts.messages import CaseRequested, Message
+from proctor_contracts.messages import CaseRequested, RunMessage
 from proctor_contracts.run_settings import RunSettings
 from proctor_contracts.transcript import Usage
 from proctor_store.repositories.events import NewEvent
@@ -94,7 +94,7 @@ class RunWork:
         self.add["event_seq"] += 1
         self.events.append(NewEvent(self.row.id, seq, name, data))
 
-    def send(self, message: Message) -> None:
+    def send(self, message: RunMessage) -> None:
         """Let a message leave with the transaction."""
         self.outgoing.append(Outgoing.of(message))
 

@@ -105,6 +105,19 @@ class Accounts:
             raise not_found(f"account as {name!r}")
         return _view(found)
 
+    async def owning(self, account_id: UUID, owner: str | None) -> None:
+        """Make sure that `owner`, an id or a name, is this account; None is.
+
+        Raises:
+            ApiError: 404 for any other, whether there is one or not.
+        """
+        if owner is None or owner == str(account_id):
+            return
+        async with self._database.reading() as unit:
+            found = await accounts.get(unit, account_id)
+        if found is None or found.name != owner.strip():
+            raise not_found(f"account as {owner!r}")
+
     async def set(self, name: str, limits: AccountLimits) -> AccountView:
         """Change limits of the account of this name.
 

@@ -21,7 +21,7 @@ from proctor_contracts.schemas.common import Warning_
 from proctor_store.repositories.cases import CaseRecord
 from proctor_store.searching import case_search_text
 
-__all__ = ["CASE_LIMIT", "case_fields", "case_view", "new_record", "rewritten", "user_messages"]
+__all__ = ["CASE_LIMIT", "as_stored", "case_fields", "case_view", "new_record", "rewritten", "user_messages"]
 
 CASE_LIMIT = 256 * 1024
 _FROM_BODY = (
@@ -39,7 +39,7 @@ def new_record(
     Raises:
         ApiError: 413 naming the field when the case is larger than 256 KiB.
     """
-    content = _content(case)
+    content = as_stored(case)
     size = len(orjson.dumps(content))
     if size > CASE_LIMIT:
         largest = max(_FROM_BODY, key=lambda name: len(orjson.dumps(content[name])))
@@ -111,7 +111,8 @@ def user_messages(case_input: ScriptedSingle | ScriptedMulti) -> tuple[str, ...]
             return tuple(one.content for one in case_input.messages if one.role == "user")
 
 
-def _content(case: CaseFields) -> dict[str, Any]:
+def as_stored(case: CaseFields) -> dict[str, Any]:
+    """Write a case down as the columns that hold what its author says, and the text it is searched by."""
     return {
         "ref": case.ref,
         "name": case.name,

@@ -18,14 +18,14 @@ from proctor_contracts.enums import Provider
 from proctor_contracts.schemas.common import FieldProblem, Warning_
 from proctor_grading.context import GradingContext, LanguageDetector, RegexAnswer, RegexEngine
 from proctor_grading.lint import AgentFacts, lint, problems
-from proctor_grading.reference import check_reference
+from proctor_grading.reference import reference_problems
 from proctor_store.repositories import handlers
 from proctor_store.repositories.integrations import IntegrationRecord
 from proctor_store.session import Unit
 
 from .integrations import integration_of
 
-__all__ = ["Bot", "CaseChecks", "Examine", "Findings", "bot_of", "examiner"]
+__all__ = ["Bot", "CaseChecks", "Examine", "Findings", "bot_of", "examiner", "facts_of"]
 
 _PATTERNS_KEPT = 4_096
 
@@ -87,23 +87,19 @@ def examiner(*, regex: RegexEngine, languages: LanguageDetector | None = None) -
             prompt = "" if bot is None else bot.integration.agent_prompt
             context = GradingContext(regex=regex, prompt=prompt, languages=languages)
             found = [
-                FieldProblem(
-                    path=f"assertions.{result.index}",
-                    message=f"the reference solution does not pass this check: {result.message}",
-                    code="reference_fails",
-                )
-                for result in check_reference(case, context)
+                FieldProblem(path=one.path, message=one.message, code="reference_fails")
+                for one in reference_problems(case, context)
             ]
         warnings = (
             Warning_(path=one.path, message=one.message, code=one.code)
-            for one in lint(case, agent=_facts(bot))
+            for one in lint(case, agent=facts_of(bot))
         )
         return Findings(tuple(found), tuple(warnings))
 
     return examine
 
 
-def _facts(bot: Bot | None) -> AgentFacts:
+def facts_of(bot: Bot | None) -> AgentFacts:
     """Say what runs of this bot can see; which runner a run will have is not known when a case is saved."""
     if bot is None:
         return AgentFacts()

@@ -1,0 +1,1 @@
+"""Cases in a spreadsheet, both ways."""
