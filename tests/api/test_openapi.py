@@ -16,7 +16,9 @@ import pytest_asyncio
 
 from tests.api.conftest import Api
 
-BODILESS = re.compile("^(cancel_run|activate_version|sync_agent|mark_exported|bite_case_api)_?")
+BODILESS = re.compile(
+    "^(cancel_run|cancel_compare|activate_version|sync_agent|mark_exported|bite_case_api)_?"
+)
 SNAPSHOT = Path(__file__).parents[1] / "data" / "openapi.json"
 
 
@@ -97,6 +99,10 @@ async def test_only_what_runs_is_listed(document: dict[str, Any]) -> None:
         "POST /api/testing/agents/{agent_id}/sync",
         "POST /api/testing/agents/versions/{version_id}/exported",
         "POST /api/testing/agents/{agent_id}/generate",
+        "POST /api/testing/compare/agents/{agent_id}",
+        "GET /api/testing/compare",
+        "GET /api/testing/compare/{compare_id}",
+        "POST /api/testing/compare/{compare_id}/cancel",
     }
 
 

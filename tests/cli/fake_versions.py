@@ -17,7 +17,6 @@ from proctor_contracts.schemas.agents import (
     VersionSource,
     VersionView,
 )
-from proctor_contracts.schemas.integrations import IntegrationView
 from tests.reports.documents import START
 
 __all__ = ["FakeVersions"]
@@ -28,19 +27,9 @@ class FakeVersions:
     """Knows the bot `bot`; `differs` says that its prompt was changed past its versions."""
 
     bot: UUID = field(default_factory=new_id)
-    bot_name: str = "bot"
     differs: bool = False
     agent: UUID = field(default_factory=new_id)
     kept: list[VersionView] = field(default_factory=list)
-
-    async def find_integration(self, name: str) -> IntegrationView | None:
-        if name not in {self.bot_name, str(self.bot)}:
-            return None
-        return IntegrationView.model_validate(
-            {"id": self.bot, "name": self.bot_name, "agent_prompt": "", "provider": "replay"}
-            | {"platform_assistant_id": None, "model": None, "endpoint": None, "locale": None}
-            | {"created_at": START, "updated_at": START}
-        )
 
     async def agent_of(self, integration_id: UUID) -> AgentView:
         assert integration_id == self.bot

@@ -60,6 +60,10 @@ PASSED, FAILED, ERROR, CANCELLED = (
 )
 
 
+NOBODY = "nobody"
+"""A bot that no fake platform has."""
+
+
 def refusal(status: int, code: str, *errors: FieldProblem) -> PlatformRefused:
     """A problem as the API gives it."""
     problem = Problem(title=code, status=status, code=code, detail=f"it is {code}", errors=errors)
@@ -122,7 +126,10 @@ class FakePlatform(FakeVersions):
 
     async def find_integration(self, name_or_id: str) -> IntegrationView:
         self._may("find_integration")
-        return await self.upsert_integration(IntegrationCreate(name=name_or_id))
+        if name_or_id == NOBODY:
+            raise refusal(404, "not_found")
+        found = await self.upsert_integration(IntegrationCreate(name=name_or_id))
+        return found.model_copy(update={"id": self.bot})
 
     async def seed_adversarial(self, wanted: SeedAdversarial) -> SeedOutcome:
         self.seeded.append(wanted)

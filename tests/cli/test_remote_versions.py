@@ -21,21 +21,26 @@ def server() -> Server:
     return Server()
 
 
-async def test_a_bot_is_found_by_name_then_by_id(server: Server) -> None:
-    server.on("GET", "/api/integrations", data([bot("mine", BOT)]), data([]), data([]), data([]), data([]))
-    server.on("GET", f"/api/integrations/{BOT}", data(bot("mine", BOT)), problem(404, "not_found"))
+async def test_a_bot_is_found_by_name_or_by_id(server: Server) -> None:
+    server.on("GET", "/api/integrations", data([bot("mine", BOT)]))
+    server.on("GET", f"/api/integrations/{BOT}", data(bot("mine", BOT)))
     async with server.client() as platform:
-        for name, found in (("mine", True), ("other", False), (str(BOT), True), (str(BOT), False)):
-            view = await platform.find_integration(name)
-            assert (view is not None and view.id == BOT) is found
-    assert server.seen[0][1] == "/api/integrations?name=mine"
+        for name in ("mine", str(BOT)):
+            assert (await platform.find_integration(name)).id == BOT
+    assert server.seen[0][1] == "/api/integrations?name=mine&take=1"
+
+
+async def test_a_bot_that_is_not_there_is_refused_with_its_name(server: Server) -> None:
+    server.on("GET", "/api/integrations", data([]))
+    async with server.client() as platform:
+        with pytest.raises(PlatformRefused, match="other"):
+            await platform.find_integration("other")
 
 
 async def test_a_refusal_is_not_taken_for_a_missing_bot(server: Server) -> None:
-    server.on("GET", "/api/integrations", data([]))
     server.on("GET", f"/api/integrations/{BOT}", problem(403, "forbidden"))
     async with server.client() as platform:
-        with pytest.raises(PlatformRefused):
+        with pytest.raises(PlatformRefused, match="forbidden"):
             await platform.find_integration(str(BOT))
 
 

@@ -13,17 +13,12 @@ if TYPE_CHECKING:  # the schemas cost more to import than most commands take
         VersionDiff,
         VersionView,
     )
-    from proctor_contracts.schemas.integrations import IntegrationView
 
 __all__ = ["PromptVersions"]
 
 
 class PromptVersions(Protocol):
     """Agents and versions of one account; every method may raise PlatformRefused or PlatformUnavailable."""
-
-    async def find_integration(self, name: str) -> IntegrationView | None:
-        """Find an integration by its exact name, else by its id."""
-        ...
 
     async def agent_of(self, integration_id: UUID) -> AgentView:
         """Read an integration's agent, which is made with version 1 when it is missing."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from proctor_contracts.schemas.agents import Activation, AgentView, VersionCreate, VersionDiff, VersionView
-from proctor_contracts.schemas.integrations import IntegrationView
 
-from .client import PlatformRefused, PlatformUnavailable
+from .client import PlatformUnavailable
 from .transport import Transport, parsed
 
 __all__ = ["RemoteVersions"]
@@ -19,20 +18,6 @@ class RemoteVersions:
     """The part of the remote platform that is about versions."""
 
     _http: Transport
-
-    async def find_integration(self, name: str) -> IntegrationView | None:
-        """Find an integration by its exact name, else by its id."""
-        found = (await self._http.send("GET", "/integrations", query={"name": name}))["data"]
-        if found:
-            return parsed(IntegrationView, found[0])
-        try:
-            return await self._http.one(IntegrationView, "GET", f"/integrations/{UUID(name)}")
-        except ValueError:
-            return None
-        except PlatformRefused as refused:
-            if refused.problem.status == _NOT_FOUND:
-                return None
-            raise
 
     async def agent_of(self, integration_id: UUID) -> AgentView:
         """Read an integration's agent."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import TextIO, TypeVar
 
 import click
 
-from proctor_cli.client import Platform
+from proctor_cli.client import Platform, PlatformRefused
 from proctor_cli.context import Context, pass_context
 from proctor_cli.exits import ExitCode, Stop
 from proctor_contracts.schemas.agents import AgentView, VersionCreate, VersionView
@@ -162,10 +163,15 @@ def _with_agent(context: Context, work: Callable[[Platform, AgentView], Awaitabl
     name = str(click.get_current_context().meta["proctor.bot"])
 
     async def found(platform: Platform) -> T:
-        integration = await platform.find_integration(name)
-        if integration is None:
+        try:
+            integration = await platform.find_integration(name)
+        except PlatformRefused as refused:
+            if refused.problem.status != HTTPStatus.NOT_FOUND:
+                raise
             where = f"there is no bot {one_line(name, 100)!r}"
-            raise Stop(ExitCode.USAGE, f"{where}; `proctor run SUITE` makes the one of its suite")
+            raise Stop(
+                ExitCode.USAGE, f"{where}; `proctor run SUITE` makes the one of its suite"
+            ) from refused
         return await work(platform, await platform.agent_of(integration.id))
 
     return context.use(found)

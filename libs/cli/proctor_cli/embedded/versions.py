@@ -5,7 +5,6 @@ from __future__ import annotations
 from uuid import UUID
 
 from proctor_api.local import LocalApi
-from proctor_cli.client import PlatformRefused
 from proctor_contracts.schemas.agents import (
     Activation,
     AgentView,
@@ -14,7 +13,6 @@ from proctor_contracts.schemas.agents import (
     VersionDiff,
     VersionView,
 )
-from proctor_contracts.schemas.integrations import IntegrationView
 from proctor_store.paging import Page
 
 from .refusals import translated
@@ -28,20 +26,6 @@ class EmbeddedVersions:
     """The part of the embedded platform that is about versions."""
 
     _api: LocalApi
-
-    async def find_integration(self, name: str) -> IntegrationView | None:
-        """Find an integration by its exact name, else by its id."""
-        integrations, caller = self._api.services.integrations, self._api.caller
-        try:
-            with translated():
-                found = (await integrations.list(caller, Page(take=1), name=name)).data
-                return found[0] if found else await integrations.get(caller, UUID(name))
-        except ValueError:
-            return None
-        except PlatformRefused as refused:
-            if refused.problem.status == _NOT_FOUND:
-                return None
-            raise
 
     async def agent_of(self, integration_id: UUID) -> AgentView:
         """Read an integration's agent."""
