@@ -80,6 +80,13 @@ def test_what_only_errs_ends_undecided_at_the_limit_instead_of_never() -> None:
     )
 
 
+def test_runs_in_which_everything_errs_end_it_before_the_limit() -> None:
+    found = standing(
+        Plan(max_pairs=160), [(run(PASSED, PASSED), run(PASSED, PASSED)), (run(PASSED), run(ERROR))]
+    )
+    assert (found.look.verdict, found.tried) == (ComparisonVerdict.UNDECIDED, 3)
+
+
 def test_cells_share_the_chance_of_a_wrong_decision() -> None:
     plan = Plan(max_pairs=160, alpha=0.05)
     before, after = run(*[PASSED] * 8), run(*[FAILED] * 8)

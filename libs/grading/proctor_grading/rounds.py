@@ -64,17 +64,20 @@ def standings(
 def standing(plan: Plan, runs: Sequence[tuple[Rows, Rows]]) -> Standing:
     """Look at one cell; each entry holds the same cases in the baseline and in the cell.
 
-    A pair is a case with a verdict on both sides, by first attempts.
+    A pair is a case with a verdict on both sides, by first attempts. Runs without a single pair end it: what
+    errs throughout will go on erring.
     """
-    pairs, tried = Pairs(), 0
+    pairs, tried, barren = Pairs(), 0, False
     for before, after in runs:
         others = {(row.case_id, row.trial): row.first for row in after}
+        known = pairs.total
         for row in before:
             tried += 1
             other = others.get((row.case_id, row.trial))
             if row.first in _GRADED and other in _GRADED:
                 pairs = pairs.seen(a=row.first is ResultStatus.PASSED, b=other is ResultStatus.PASSED)
+        barren = barren or pairs.total == known
     seen = look(plan, pairs)
-    if seen.verdict is None and tried >= plan.max_pairs:
+    if seen.verdict is None and (barren or tried >= plan.max_pairs):
         seen = Look(ComparisonVerdict.UNDECIDED, seen.pairs, seen.difference, seen.interval, seen.evidence)
     return Standing(seen, tried)
