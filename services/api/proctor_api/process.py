@@ -104,6 +104,7 @@ class ApiProcess:
             languages=installed_detector(),
             meta=LlmMeta(settings=settings.meta, models=self._models),
             categories=settings.categories,
+            pool_by_provider=settings.pool_by_provider,
         )
         self._intake = CaptureIntake(captures=self._services.captures, meters=meters)
         probes = Probes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -50,6 +50,7 @@ class ApiSettings:
     auto_migrate: bool = True
     transaction_pooler: bool = False
     pool_size: int = 10
+    pool_by_provider: Mapping[Provider, str] = field(default_factory=dict)
     owner: str = field(default_factory=socket.gethostname)
 
     @property
@@ -60,8 +61,8 @@ class ApiSettings:
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Self:
         """Read the chassis' and the adapters' variables, those of judge_from_env, meta_from_env and
-        categories_from_env, PROCTOR_AUTO_MIGRATE, PROCTOR_TRANSACTION_POOLER and
-        PROCTOR_DATABASE_CONNECTIONS.
+        categories_from_env, PROCTOR_AUTO_MIGRATE, PROCTOR_TRANSACTION_POOLER, PROCTOR_DATABASE_CONNECTIONS
+        and PROCTOR_POOL_BY_PROVIDER.
 
         Raises:
             SettingsError: naming the variable that is missing or wrong.
@@ -74,10 +75,11 @@ class ApiSettings:
             egress = Operator.from_environ(env, embedded=False)
         except ValueError as error:
             raise SettingsError(f"PROCTOR_EGRESS_ALLOW: {error}") from error
+        bus = BusSettings.from_env(env).required()
         return cls(
             http=HttpSettings.from_env(env, port=PORT),
             logs=LogSettings.from_env(env),
-            bus=BusSettings.from_env(env).required(),
+            bus=bus,
             database=DatabaseSettings.from_env(env).required(),
             judge=judge_from_env(env),
             meta=meta_from_env(env),
@@ -87,6 +89,7 @@ class ApiSettings:
             auto_migrate=_flag(env, "PROCTOR_AUTO_MIGRATE", default=True),
             transaction_pooler=_flag(env, "PROCTOR_TRANSACTION_POOLER", default=False),
             pool_size=_connections(env),
+            pool_by_provider=_pool_by_provider(env, (*FIXED_POOLS, *bus.pools)),
         )
 
 
@@ -169,3 +172,18 @@ def _connections(env: Mapping[str, str]) -> int:
             f"PROCTOR_DATABASE_CONNECTIONS: {text!r} is not a whole number from 1 to {_MOST_CONNECTIONS}"
         )
     return int(text)
+
+
+def _pool_by_provider(env: Mapping[str, str], known: Collection[str]) -> Mapping[Provider, str]:
+    """Read `openai=fast,anthropic=high`."""
+    name = "PROCTOR_POOL_BY_PROVIDER"
+    found: dict[Provider, str] = {}
+    for part in filter(None, (part.strip() for part in env.get(name, "").split(","))):
+        provider, _, pool = (side.strip() for side in part.partition("="))
+        if provider not in set(Provider):
+            raise SettingsError(f"{name}: {provider!r} is not one of {', '.join(Provider)}")
+        if pool not in known:
+            cure = f"known are {', '.join(known)}; name it in PROCTOR_POOLS"
+            raise SettingsError(f"{name}: there is no pool {pool!r}; {cure}")
+        found[Provider(provider)] = pool
+    return found

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from proctor_contracts.agents import JudgeSettings
+from proctor_contracts.enums import Provider
 from proctor_contracts.messages import RunCancelled
 from proctor_grading.context import LanguageDetector, RegexEngine
 from proctor_llm.prices import Prices
@@ -24,6 +25,7 @@ from .usecases.bulk import CaseBulk
 from .usecases.captures import Captures
 from .usecases.case_files import CaseFiles
 from .usecases.cases import Cases
+from .usecases.compares import Compares
 from .usecases.exports import Exports
 from .usecases.feed import Feed
 from .usecases.handlers import Handlers
@@ -73,6 +75,7 @@ class Services:
     agents: Agents
     versions: Versions
     variants: Variants
+    compares: Compares
     results: Results
     exports: Exports
     feed: Feed
@@ -93,6 +96,7 @@ def build_services(
     executor: Executor,
     languages: LanguageDetector | None = None,
     meta: MetaModel | None = None,
+    pool_by_provider: Mapping[Provider, str] | None = None,
     categories: CategoryTable | None = None,
 ) -> Services:
     """Put the use cases together; `executor` is the one thread on which `regex` may be used.
@@ -129,6 +133,14 @@ def build_services(
         agents=Agents(database=database, clock=clock),
         versions=Versions(database=database, clock=clock),
         variants=Variants(database=database, clock=clock, meta=meta),
+        compares=Compares(
+            database=database,
+            clock=clock,
+            writer=writer,
+            drafter=drafter,
+            runs=runs,
+            pools=pool_by_provider or {},
+        ),
         biting=Biting(database=database, executor=executor, regex=regex, languages=languages),
         imports=imports,
         text_imports=TextImports(imports=imports),
