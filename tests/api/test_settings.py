@@ -87,6 +87,21 @@ def test_the_meta_model_is_the_judge_unless_another_is_named() -> None:
     assert ApiSettings.from_env(NEEDED | judge).meta == meta_from_env(judge)
 
 
+def test_providers_of_comparisons_have_their_pools() -> None:
+    env = NEEDED | {"PROCTOR_POOLS": "fast", "PROCTOR_POOL_BY_PROVIDER": " openai=fast, anthropic = high,"}
+    assert ApiSettings.from_env(env).pool_by_provider == {Provider.OPENAI: "fast", Provider.ANTHROPIC: "high"}
+    assert ApiSettings.from_env(NEEDED).pool_by_provider == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("openai=nowhere", "no pool 'nowhere'"), ("gpt=high", "'gpt' is not one of"), ("openai", "no pool ''")],
+)
+def test_a_pool_or_provider_that_is_not_there_is_refused(text: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=f"PROCTOR_POOL_BY_PROVIDER: .*{said}"):
+        ApiSettings.from_env(NEEDED | {"PROCTOR_POOL_BY_PROVIDER": text})
+
+
 @pytest.mark.parametrize(
     ("env", "named"),
     [
