@@ -17,6 +17,7 @@ from proctor_contracts.messages import (
 from proctor_contracts.topology import (
     ALERTER_RUNS,
     API_CAPTURES,
+    API_COMPARES,
     COLLECTOR_RESULTS,
     DEAD,
     DEAD_LETTERS,
@@ -70,7 +71,9 @@ def test_every_work_message_reaches_exactly_one_work_queue(model: type[Message],
 
 
 def test_a_completed_run_reaches_each_of_its_readers_once() -> None:
-    assert sorted(reached(example(RunCompleted))) == sorted([SCHEDULER_RUNS.name, ALERTER_RUNS.name])
+    assert sorted(reached(example(RunCompleted))) == sorted(
+        [API_COMPARES.name, SCHEDULER_RUNS.name, ALERTER_RUNS.name]
+    )
 
 
 def test_work_queues_bind_exact_keys_since_a_copied_job_is_paid_twice() -> None:
@@ -90,6 +93,7 @@ def test_names_are_the_agreed_ones() -> None:
         "proctor.judge.cases",
         "proctor.collector.results",
         "proctor.api.captures",
+        "proctor.api.compares",
         "proctor.scheduler.runs",
         "proctor.alerter.runs",
         "proctor.dead",

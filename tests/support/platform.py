@@ -16,6 +16,7 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import text
 
+from proctor_api.advancing import Advancing
 from proctor_api.auth import Caller
 from proctor_api.pipeline.assembly import Pipeline
 from proctor_api.usecases.accounts import AccountLimits
@@ -211,13 +212,15 @@ class _Worker:
 class FakeRunner(_Worker):
     """Plays cases as scripted: for each case's name a word for each attempt, the last one for all later ones.
 
-    `copies` says how often each report is sent, `cost` what an attempt costs in micro-USD.
+    `play` is asked instead where a word depends on more. `copies` says how often each report is sent, `cost`
+    what an attempt costs in micro-USD.
     """
 
     def __init__(self, bus: Bus) -> None:
         super().__init__()
         self._bus = bus
         self.script: Mapping[str, Sequence[str]] = {}
+        self.play: Callable[[CaseRequested], str] | None = None
         self.copies = 1
         self.cost: int | None = 10_000
 
@@ -228,7 +231,7 @@ class FakeRunner(_Worker):
         if job.case.name in self.dying:
             raise RuntimeError("the worker fell over")
         words = self.script.get(job.case.name, ("pass",))
-        word = words[min(job.attempt, len(words)) - 1]
+        word = words[min(job.attempt, len(words)) - 1] if self.play is None else self.play(job)
         for _ in range(self.copies):
             await self._bus.publish(executed(job, word, cost_micro_usd=self.cost))
 
@@ -458,6 +461,7 @@ async def open_platform(
         consuming: list[Subscription | DeadSubscription] = []
         if collects:
             consuming += pipeline.subscriptions()
+            consuming.append(Advancing(rounds=services.rounds).subscription())
             consuming.append(
                 Subscription(
                     queue=SCHEDULER_RUNS, models={"run.completed": RunCompleted}, handler=noted, concurrency=8

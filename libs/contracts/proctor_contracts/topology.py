@@ -12,6 +12,7 @@ from dataclasses import dataclass
 __all__ = [
     "ALERTER_RUNS",
     "API_CAPTURES",
+    "API_COMPARES",
     "API_SCHEDULES",
     "COLLECTOR_RESULTS",
     "CONTROL",
@@ -112,6 +113,7 @@ COLLECTOR_RESULTS = Queue(
     "proctor.collector.results", (Binding(EVENTS, "case.executed"), Binding(EVENTS, "case.judged"))
 )
 API_CAPTURES = Queue("proctor.api.captures", (Binding(EVENTS, "capture.recorded"),))
+API_COMPARES = Queue("proctor.api.compares", (Binding(EVENTS, "run.completed"),))
 API_SCHEDULES = Queue("proctor.api.schedules", (Binding(EVENTS, "schedule.fired"),))
 SCHEDULER_RUNS = Queue("proctor.scheduler.runs", (Binding(EVENTS, "run.completed"),))
 ALERTER_RUNS = Queue("proctor.alerter.runs", (Binding(EVENTS, "run.completed"),))
@@ -126,6 +128,7 @@ def work_queues(pools: tuple[str, ...] = ()) -> tuple[Queue, ...]:
         JUDGE_CASES,
         COLLECTOR_RESULTS,
         API_CAPTURES,
+        API_COMPARES,
         SCHEDULER_RUNS,
         ALERTER_RUNS,
         DEAD_LETTERS,

@@ -35,6 +35,7 @@ from proctor_store.paging import Page, read_cursor
 from proctor_store.repositories.cases import CaseQuery
 from proctor_store.session import Database
 
+from .advancing import Advancing
 from .auth import Caller
 from .errors import ApiError, not_found
 from .intake import CaptureIntake
@@ -77,10 +78,15 @@ class LocalApi:
         self.caller = caller
         self.pipeline = pipeline
         self._intake = CaptureIntake(captures=services.captures, meters=meters or Meters())
+        self._advancing = Advancing(rounds=services.rounds)
 
     def subscriptions(self) -> tuple[Subscription | DeadSubscription, ...]:
         """The work queues that the API consumes."""
-        return (*self.pipeline.subscriptions(), self._intake.subscription())
+        return (
+            *self.pipeline.subscriptions(),
+            self._intake.subscription(),
+            self._advancing.subscription(),
+        )
 
     def listeners(self) -> tuple[Listener, ...]:
         """What the API hears in passing."""

@@ -20,6 +20,7 @@ from proctor_store.engine import create_engine
 from proctor_store.migrate import upgrade_database
 from proctor_store.session import Database, StoreUnavailable
 
+from .advancing import Advancing
 from .app import create_app
 from .intake import CaptureIntake
 from .meta import LazyModels, LlmMeta
@@ -107,6 +108,7 @@ class ApiProcess:
             pool_by_provider=settings.pool_by_provider,
         )
         self._intake = CaptureIntake(captures=self._services.captures, meters=meters)
+        self._advancing = Advancing(rounds=self._services.rounds)
         probes = Probes(
             database=self._database,
             bus=self._bus,
@@ -155,7 +157,11 @@ class ApiProcess:
                 _log.warning("database_away", extra={"reason": str(error)})
                 await self._clock.sleep(RETRY_SECONDS)
         self._pipeline.start()
-        subscriptions = (*self._pipeline.subscriptions(), self._intake.subscription())
+        subscriptions = (
+            *self._pipeline.subscriptions(),
+            self._intake.subscription(),
+            self._advancing.subscription(),
+        )
         await self._bus.start(subscriptions, self._pipeline.listeners())
 
     def _worked(self, task: asyncio.Task[None]) -> None:

@@ -25,6 +25,7 @@ from .usecases.bulk import CaseBulk
 from .usecases.captures import Captures
 from .usecases.case_files import CaseFiles
 from .usecases.cases import Cases
+from .usecases.compare_rounds import CompareRounds
 from .usecases.compares import Compares
 from .usecases.exports import Exports
 from .usecases.feed import Feed
@@ -76,6 +77,7 @@ class Services:
     versions: Versions
     variants: Variants
     compares: Compares
+    rounds: CompareRounds
     results: Results
     exports: Exports
     feed: Feed
@@ -141,6 +143,7 @@ def build_services(
             runs=runs,
             pools=pool_by_provider or {},
         ),
+        rounds=CompareRounds(database=database, clock=clock, writer=writer),
         biting=Biting(database=database, executor=executor, regex=regex, languages=languages),
         imports=imports,
         text_imports=TextImports(imports=imports),

@@ -15,6 +15,7 @@ from proctor_contracts.enums import Provider, ResultStatus, Runner
 from proctor_contracts.weather import WeatherText
 
 from .common import Timestamp, Warning_
+from .compare_until import CellStanding, UntilDecided
 from .integrations import Model
 from .runs import CaseFilter, RunView
 
@@ -56,7 +57,8 @@ class CompareCreate(Strict):
     """Play the same cases in every cell: `caseIds`, a `caseFilter`, or all active ones.
 
     `baseline` is the place of the cell that the others are held against. The budget is split equally, what is
-    left of the division one cent each to the first cells. The other fields are as those of a run.
+    left of the division one cent each to the first cells. With `untilDecided`, trials are spent in rounds
+    until every cell is decided. The other fields are as those of a run.
     """
 
     matrix: Annotated[tuple[CompareCell, ...], Field(min_length=1, max_length=20)]
@@ -76,13 +78,14 @@ class CompareCreate(Strict):
     on_tool_error: Literal["error", "continue"] = "continue"
     weather: Annotated[tuple[WeatherText, ...], Field(max_length=20)] = ()
     case_timeout_ms: Annotated[int, Field(ge=1_000, le=1_800_000), TYPED] | None = None
+    until_decided: UntilDecided | None = None
     tags: Annotated[
         tuple[Annotated[SafeText, Field(min_length=1, max_length=64)], ...], Field(max_length=50)
     ] = ()
 
 
 class CellView(Wire):
-    """A cell with its run; `run` is null once that was deleted."""
+    """A cell with its run, null once that was deleted; `runIds` names its further ones too, in order."""
 
     index: int
     label: str
@@ -93,6 +96,7 @@ class CellView(Wire):
     pool: str
     budget_cents: float | None
     run_id: UUID
+    run_ids: tuple[UUID, ...]
     run: RunView | None
 
 
@@ -107,6 +111,7 @@ class CompareView(Wire):
     cases: int
     budget_cents: float | None
     cells: tuple[CellView, ...]
+    until_decided: UntilDecided | None = None
     warnings: tuple[Warning_, ...] = ()
     created_at: Timestamp
     completed_at: Timestamp | None
@@ -168,9 +173,11 @@ class CompareDetail(CompareView):
     """A comparison whole: cases side by side, those that differ first, and every pair of cells.
 
     `rows` is a page of `rowsTotal`. Pairs are tested once every cell is over: a test that is read again and
-    again until it says something would say it too often.
+    again until it says something would say it too often. With `untilDecided` there are `standings` instead,
+    which may be read at any time.
     """
 
     rows: tuple[CompareRow, ...]
     rows_total: int
     pairs: tuple[PairView, ...]
+    standings: tuple[CellStanding, ...] = ()

@@ -28,6 +28,7 @@ __all__ = [
     "in_cell",
     "planned",
     "refuse_duplicates",
+    "trials_problems",
 ]
 
 _OF_A_CELL = frozenset({"promptVersionId", "provider", "model", "pool"})
@@ -112,6 +113,15 @@ def planned(
         raise bad_request([FieldProblem(path="model", message=message, code="model_missing")])
     pool = cell.pool or pools.get(provider, DEFAULT_POOL)
     return PlannedCell(chosen, provider, model, pool, budget_micro)
+
+
+def trials_problems(body: CompareCreate) -> list[FieldProblem]:
+    """Say what may not be asked of a comparison that chooses its trials itself."""
+    if body.until_decided is None:
+        return []
+    message = "cannot be combined with untilDecided, which decides how often cases are played"
+    asked = {"repeats": body.repeats != 1, "weather": bool(body.weather)}
+    return [FieldProblem(path=path, message=message) for path, given in asked.items() if given]
 
 
 def refuse_duplicates(cells: Sequence[PlannedCell]) -> None:

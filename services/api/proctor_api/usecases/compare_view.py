@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -13,6 +13,7 @@ from proctor_contracts.schemas.compare import CellView, CompareStatus, CompareVi
 from proctor_contracts.schemas.runs import RunView
 from proctor_store.repositories.compares import CompareRecord
 
+from .compare_rounds import by_cell, until_of
 from .run_view import cents, run_view
 
 __all__ = ["compare_view"]
@@ -22,7 +23,8 @@ def compare_view(record: CompareRecord, runs: Sequence[Mapping[Any, Any]], *, no
     """Describe a comparison with the runs that are left of it."""
     found = {str(row["id"]): run_view(row, now=now) for row in runs}
     views = [found.get(run_id) for run_id in record.run_ids]
-    status = _status(record, [view for view in views if view is not None])
+    status = _status(record, list(found.values()))
+    further = [[run["id"] for run in cell] for cell in by_cell(record, runs)]
     return CompareView(
         id=record.id,
         agent_id=record.agent_id,
@@ -32,14 +34,15 @@ def compare_view(record: CompareRecord, runs: Sequence[Mapping[Any, Any]], *, no
         cases=len(record.case_ids),
         budget_cents=cents(record.budget_micro),
         cells=tuple(
-            _cell(place, stored, run_id, view)
+            _cell(place, stored, run_id, view, further[place])
             for place, (stored, run_id, view) in enumerate(
                 zip(record.matrix, record.run_ids, views, strict=True)
             )
         ),
+        until_decided=until_of(record),
         warnings=tuple(Warning_.model_validate(warning) for warning in record.warnings),
         created_at=record.created_at,
-        completed_at=_completed(record, views) if status in _OVER else None,
+        completed_at=_completed(record, found.values()) if status in _OVER else None,
     )
 
 
@@ -51,17 +54,21 @@ def _status(record: CompareRecord, views: Sequence[RunView]) -> CompareStatus:
     if live:
         begun = len(live) < len(views) or any(view.status.value != "pending" for view in live)
         return CompareStatus.RUNNING if begun else CompareStatus.PENDING
+    if until_of(record) is not None:
+        return CompareStatus(record.status)
     return (
         CompareStatus.CANCELLED if record.status == CompareStatus.CANCELLED.value else CompareStatus.COMPLETED
     )
 
 
-def _completed(record: CompareRecord, views: Sequence[RunView | None]) -> datetime:
-    ends = [view.completed_at for view in views if view is not None and view.completed_at is not None]
+def _completed(record: CompareRecord, views: Iterable[RunView]) -> datetime:
+    ends = [view.completed_at for view in views if view.completed_at is not None]
     return max(ends, default=record.updated_at)
 
 
-def _cell(place: int, stored: Mapping[str, Any], run_id: str, view: RunView | None) -> CellView:
+def _cell(
+    place: int, stored: Mapping[str, Any], run_id: str, view: RunView | None, further: Sequence[UUID]
+) -> CellView:
     provider, model = Provider(stored["provider"]), stored["model"]
     by = provider.value if model is None else f"{provider.value}/{model}"
     return CellView(
@@ -74,5 +81,6 @@ def _cell(place: int, stored: Mapping[str, Any], run_id: str, view: RunView | No
         pool=stored["pool"],
         budget_cents=cents(stored["budgetMicro"]),
         run_id=UUID(run_id),
+        run_ids=tuple(dict.fromkeys((UUID(run_id), *further))),
         run=view,
     )

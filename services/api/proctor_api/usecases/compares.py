@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from uuid import UUID
 
 from proctor_api.auth import Caller
 from proctor_api.errors import bad_request, conflict, not_found
-from proctor_api.pipeline.tally import result_rows
-from proctor_contracts.enums import Provider
+from proctor_contracts.enums import Provider, RunStatus
 from proctor_contracts.ids import new_id
 from proctor_contracts.schemas.common import FieldProblem, Listing, Meta
 from proctor_contracts.schemas.compare import (
@@ -22,10 +22,9 @@ from proctor_contracts.schemas.compare import (
 )
 from proctor_contracts.topology import DEFAULT_POOL
 from proctor_grading.matrix import Cell, pairs, side_by_side
-from proctor_grading.rows import ResultRow
 from proctor_store.conflicts import Vanished
 from proctor_store.paging import Page
-from proctor_store.repositories import compares, pipeline, tally
+from proctor_store.repositories import compares, pipeline
 from proctor_store.repositories.agents import AgentRecord
 from proctor_store.repositories.compares import CompareRecord
 from proctor_store.session import Database, Unit
@@ -39,6 +38,15 @@ from .compare_plan import (
     in_cell,
     planned,
     refuse_duplicates,
+    trials_problems,
+)
+from .compare_rounds import (
+    by_cell,
+    cell_standings,
+    first_portion,
+    results_of,
+    standings_of,
+    until_of,
 )
 from .compare_view import compare_view
 from .integrations import integration_of
@@ -83,6 +91,8 @@ class Compares:
         if body.baseline >= len(body.matrix):
             message = f"the matrix has {len(body.matrix)} cells, counted from 0"
             raise bad_request([FieldProblem(path="baseline", message=message)])
+        if problems := trials_problems(body):
+            raise bad_request(problems)
         shares = budget_shares(body.budget_cents, len(body.matrix))
         digest = compare_digest(agent_id, body)
         async with self._database.transaction() as unit:
@@ -160,17 +170,31 @@ class Compares:
         """
         async with self._database.reading() as unit:
             record = await self._record(unit, caller, compare_id)
-            view = await self._view(unit, record)
-            cells = [
-                Cell(cell.run_id, [] if cell.run is None else await _rows(unit, cell.run_id))
-                for cell in view.cells
-            ]
-        over = view.completed_at is not None
+            runs = (await compares.runs_of(unit, [compare_id]))[compare_id]
+            of_cells = by_cell(record, runs)
+            results = [await results_of(unit, cell) for cell in of_cells]
+        view = compare_view(record, runs, now=self._clock())
+        cells = [
+            Cell(cell.run_id, list(chain.from_iterable(rows)))
+            for cell, rows in zip(view.cells, results, strict=True)
+        ]
+        over, until = view.completed_at is not None, until_of(record)
         # Permutation tests of many pairs take a while, so never on the event loop.
         rows = await asyncio.to_thread(side_by_side, cells)
-        tested = await asyncio.to_thread(pairs, cells, baseline=view.baseline) if over else []
+        fixed = over and until is None
+        tested = await asyncio.to_thread(pairs, cells, baseline=view.baseline) if fixed else []
+        ended = [
+            [each for run, each in zip(cell, rows, strict=True) if RunStatus(run["status"]).final]
+            for cell, rows in zip(of_cells, results, strict=True)
+        ]
         return CompareDetail(
-            **dict(view), rows=tuple(rows[skip : skip + take]), rows_total=len(rows), pairs=tuple(tested)
+            **dict(view),
+            rows=tuple(rows[skip : skip + take]),
+            rows_total=len(rows),
+            pairs=tuple(tested),
+            standings=()
+            if until is None
+            else cell_standings(standings_of(record, ended, until), over=over, until=until),
         )
 
     async def cancel(self, caller: Caller, compare_id: UUID) -> CompareView:
@@ -180,9 +204,12 @@ class Compares:
             ApiError: 404.
         """
         async with self._database.transaction() as unit:
+            # Locked first, so that no further round begins meanwhile.
+            await pipeline.lock_accounts(unit, [caller.account_id])
             record = await self._record(unit, caller, compare_id)
-            cancelled = await self._runs.end(unit, [UUID(run) for run in record.run_ids])
-            if cancelled:
+            runs = (await compares.runs_of(unit, [compare_id]))[compare_id]
+            cancelled = await self._runs.end(unit, [run["id"] for run in runs])
+            if cancelled or (until_of(record) and record.status == CompareStatus.RUNNING.value):
                 changed = {"status": CompareStatus.CANCELLED.value, "updated_at": self._clock()}
                 await compares.change(unit, record.id, changed)
             view = await self._view(unit, await self._record(unit, caller, compare_id))
@@ -219,6 +246,8 @@ class Compares:
         # What the cells share is refused by its own name, what only one has by the cell's.
         self._drafter.check(bodies[0].model_copy(update={"pool": DEFAULT_POOL}))
         case_ids = await chosen_ids(unit, caller, bodies[0])
+        until = body.until_decided
+        played = case_ids if until is None else first_portion(compare_id, case_ids, until)
         drafts = []
         for place, (plan, asked) in enumerate(zip(cells, bodies, strict=True)):
             with in_cell(place):
@@ -231,7 +260,7 @@ class Compares:
                     asked.model_copy(update={"budget_cents": budget}),
                     integration=integration,
                     chosen=plan.chosen,
-                    case_ids=case_ids,
+                    case_ids=played,
                     compare_run_id=compare_id,
                 )
             drafts.append(draft)
@@ -256,7 +285,3 @@ class Compares:
     async def _view(self, unit: Unit, record: CompareRecord) -> CompareView:
         runs = await compares.runs_of(unit, [record.id])
         return compare_view(record, runs[record.id], now=self._clock())
-
-
-async def _rows(unit: Unit, run_id: UUID) -> list[ResultRow]:
-    return [row async for page in tally.pages(unit, run_id) for row in result_rows(page)]
