@@ -52,7 +52,7 @@ def _line(version: VersionView, numbers: Mapping[UUID, int]) -> str:
     parent = None if version.parent_version_id is None else numbers.get(version.parent_version_id)
     origin = f" from v{parent}" if parent is not None else ""
     exported = ", in the platform" if version.exported_to_platform_at is not None else ""
-    said = one_line(version.notes or version.prompt, 200)
+    said = one_line(version.notes or version.prompt, 200) or "(empty)"
     when = f"{version.created_at:%Y-%m-%d %H:%M}"
     return f"{mark} v{version.version_number:<3} {when}  {version.source.value}{origin}{exported}: {said}"
 
