@@ -17,6 +17,7 @@ from proctor_contracts.schemas.agents import (
     VersionSource,
     VersionView,
 )
+from proctor_contracts.schemas.compare import CompareCreate, CompareDetail, CompareView
 from tests.reports.documents import START
 
 __all__ = ["FakeVersions"]
@@ -90,6 +91,15 @@ class FakeVersions:
         return VersionDiff(
             left=_ref(before), right=_ref(after), identical=False, words_removed=1, words_added=1, rows=(row,)
         )
+
+    async def start_compare(self, agent_id: UUID, compare: CompareCreate) -> CompareView:
+        raise NotImplementedError
+
+    async def compared(self, compare_id: UUID) -> CompareDetail:
+        raise NotImplementedError
+
+    async def cancel_compare(self, compare_id: UUID) -> CompareView:
+        raise NotImplementedError
 
     def _add(
         self,

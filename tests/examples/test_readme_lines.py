@@ -30,10 +30,11 @@ def running_bot() -> Iterator[str]:
 
 
 @contextmanager
-def running_platform(state: Path) -> Iterator[tuple[str, str]]:
+def running_platform(state: Path, **more: str) -> Iterator[tuple[str, str]]:
     """`proctor up` on a free port; yields its URL and key once it says where it is."""
     command = [str(PROCTOR), "--state", str(state), "up", "--port", "0"]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PROCTOR_")}
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PROCTOR_")}
+    environment = {**own, **more}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stdout is not None

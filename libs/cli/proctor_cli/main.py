@@ -34,6 +34,7 @@ _COMMANDS = {
     "show": "Show the report of a run.",
     "cancel": "End a run before its time.",
     "diff": "Compare two runs case by case.",
+    "compare": "Play a suite with several prompt versions and models, side by side.",
     "flaky": "List the cases that pass one time and fail another.",
     "versions": "List, show, activate and compare versions of a bot's prompt.",
     "export": "Write a run as json, junit, markdown or csv.",

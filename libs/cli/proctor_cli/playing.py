@@ -44,17 +44,25 @@ class Player:
         Raises:
             SuiteInvalid: when the platform finds a fault that loading did not.
         """
+        bot, ids = await self.save(indexes)
+        request = run_request(self.suite, overrides, integration_id=bot, case_ids=ids, trigger=trigger)
+        run = await self.platform.start_run(request)
+        for warning in run.warnings:
+            self.screen.say(f"warning: {warning.path}: {warning.message}")
+        return run
+
+    async def save(self, indexes: Sequence[int]) -> tuple[UUID, Sequence[UUID]]:
+        """Save the suite's bot, its tools and some of its cases; returns the ids of bot and cases.
+
+        Raises:
+            SuiteInvalid: when the platform finds a fault that loading did not.
+        """
         try:
             bot = await self.platform.upsert_integration(self.suite.integration)
             await self.platform.replace_handlers(bot.id, self.suite.handlers)
         except PlatformRefused as refused:
             raise _pointed(refused, self._header_problems(refused.problem.errors)) from refused
-        ids = await self._save(bot.id, indexes)
-        request = run_request(self.suite, overrides, integration_id=bot.id, case_ids=ids, trigger=trigger)
-        run = await self.platform.start_run(request)
-        for warning in run.warnings:
-            self.screen.say(f"warning: {warning.path}: {warning.message}")
-        return run
+        return bot.id, await self._save(bot.id, indexes)
 
     async def resume(self, run_id: UUID) -> RunView:
         """Go on with a run: follow it if it is still going, else play what it left unfinished."""

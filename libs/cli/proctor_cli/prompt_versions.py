@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # the schemas cost more to import than most commands take
         VersionDiff,
         VersionView,
     )
+    from proctor_contracts.schemas.compare import CompareCreate, CompareDetail, CompareView
 
 __all__ = ["PromptVersions"]
 
@@ -48,4 +49,16 @@ class PromptVersions(Protocol):
 
     async def diff_versions(self, agent_id: UUID, left: UUID, right: UUID) -> VersionDiff:
         """Lay two versions side by side."""
+        ...
+
+    async def start_compare(self, agent_id: UUID, compare: CompareCreate) -> CompareView:
+        """Play the same cases in every cell of a matrix."""
+        ...
+
+    async def compared(self, compare_id: UUID) -> CompareDetail:
+        """Read a comparison with its cases side by side and the tests of its cells."""
+        ...
+
+    async def cancel_compare(self, compare_id: UUID) -> CompareView:
+        """Cancel every cell that goes on."""
         ...

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from proctor_contracts.schemas.agents import Activation, AgentView, VersionCreate, VersionDiff, VersionView
+from proctor_contracts.schemas.compare import CompareCreate, CompareDetail, CompareView
 
 from .client import PlatformUnavailable
 from .transport import Transport, parsed
 
 __all__ = ["RemoteVersions"]
 
-_NOT_FOUND = 404
+_ALL_CASES = 10_000
 
 
 class RemoteVersions:
@@ -57,3 +58,17 @@ class RemoteVersions:
         """Lay two versions side by side."""
         path = f"/testing/agents/{agent_id}/versions/{left}/diff/{right}"
         return await self._http.one(VersionDiff, "GET", path)
+
+    async def start_compare(self, agent_id: UUID, compare: CompareCreate) -> CompareView:
+        """Start a comparison; a request that is repeated after a lost answer does not start a second one."""
+        body = compare.model_dump(mode="json", exclude_unset=True)
+        path = f"/testing/compare/agents/{agent_id}"
+        return await self._http.one(CompareView, "POST", path, body, key=str(uuid4()))
+
+    async def compared(self, compare_id: UUID) -> CompareDetail:
+        """Read a comparison whole."""
+        return await self._http.one(CompareDetail, "GET", f"/testing/compare/{compare_id}?take={_ALL_CASES}")
+
+    async def cancel_compare(self, compare_id: UUID) -> CompareView:
+        """Cancel every cell that goes on."""
+        return await self._http.one(CompareView, "POST", f"/testing/compare/{compare_id}/cancel")

@@ -13,13 +13,14 @@ from proctor_contracts.schemas.agents import (
     VersionDiff,
     VersionView,
 )
+from proctor_contracts.schemas.compare import CompareCreate, CompareDetail, CompareView
 from proctor_store.paging import Page
 
 from .refusals import translated
 
 __all__ = ["EmbeddedVersions"]
 
-_NOT_FOUND = 404
+_ALL_CASES = 10_000
 
 
 class EmbeddedVersions:
@@ -67,3 +68,21 @@ class EmbeddedVersions:
         """Lay two versions side by side."""
         with translated():
             return await self._api.services.versions.diff(self._api.caller, agent_id, left, right)
+
+    async def start_compare(self, agent_id: UUID, compare: CompareCreate) -> CompareView:
+        """Start a comparison."""
+        with translated():
+            view, _ = await self._api.services.compares.start(self._api.caller, agent_id, compare)
+            return view
+
+    async def compared(self, compare_id: UUID) -> CompareDetail:
+        """Read a comparison whole."""
+        with translated():
+            return await self._api.services.compares.detail(
+                self._api.caller, compare_id, take=_ALL_CASES, skip=0
+            )
+
+    async def cancel_compare(self, compare_id: UUID) -> CompareView:
+        """Cancel every cell that goes on."""
+        with translated():
+            return await self._api.services.compares.cancel(self._api.caller, compare_id)
