@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -22,6 +23,8 @@ from .scanning import SheetScan, scan_sheet
 
 __all__ = ["read_cases"]
 
+_TURNS = threading.Lock()
+
 
 def read_cases(
     data: bytes,
@@ -39,8 +42,9 @@ def read_cases(
         FileRefused: when the file is no workbook, is beyond a limit, or has no sheet with the headers.
     """
     package = open_package(Archive(data, limits=limits))
-    # The library warns of what it leaves out, such as conditional formats; none of that is in a cell.
-    with warnings.catch_warnings():
+    # The library warns of what it leaves out, such as conditional formats; none of that is in a cell. What
+    # silences it belongs to the whole process, so threads take turns.
+    with _TURNS, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _read(package, table=table, language=language, sheet=sheet, limits=limits)
 
