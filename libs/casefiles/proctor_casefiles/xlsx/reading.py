@@ -15,7 +15,7 @@ from proctor_contracts.schemas.imports import ImportProblem
 
 from .archive import Archive
 from .cells import Row, read_rows
-from .header import Header, find_header, known_columns
+from .header import Header, find_header, known_columns, repeats_header
 from .limits import LIMITS, Limits
 from .package import Package, SheetPart, open_package
 from .rows import RowReader
@@ -67,6 +67,9 @@ def _read(
             raise FileRefused("too_large", message, too_large=True)
         if row.heading:
             message = f"row {row.number} is one text over several columns: a heading, not a case"
+            notes.append(ImportProblem(sheet=chosen.name, cell=row.address(0), message=message))
+        elif repeats_header(row, header):
+            message = f"row {row.number} repeats the header: no case"
             notes.append(ImportProblem(sheet=chosen.name, cell=row.address(0), message=message))
         else:
             drafts.append(reader.draft(row))
