@@ -26,8 +26,8 @@ TIMEOUT = "regex_timeout"
 # The engine counts the CPU time of the whole process, so two evaluations at once would eat each other's time.
 _one_at_a_time = threading.Lock()
 
-# Compiling costs far more than matching, so patterns are kept until their classes such as \p{L}, which take up
-# to 12 kB each, might fill a third of the memory. With the flags g and y a kept one would start where its
+# Compiling costs far more than matching, so patterns are kept until their classes such as \p{L}, which take
+# up to 12 kB each, might fill a third of the memory. With the flags g and y a kept one would start where its
 # last match ended.
 _SEARCH = r"""(() => {
   const kept = new Map();
