@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,7 +37,12 @@ async def test_an_account_is_made_listed_and_limited(url: str) -> None:
     changed = await admin.set_account(url, "acme", balance_cents=None)
     assert (changed.balance_cents, changed.max_concurrent) == (None, 5)
     assert await admin.set_account(url, "acme") == changed
-    other = await admin.create_account(url, "umbrella")
+    assert changed.keeps_personal_data is False
+    changed = await admin.set_account(url, "acme", keeps_personal_data=True)
+    assert (changed.keeps_personal_data, changed.max_concurrent) == (True, 5)
+    other = await admin.create_account(url, "umbrella", keeps_personal_data=True)
+    assert other.keeps_personal_data is True
+    other = await admin.set_account(url, "umbrella", keeps_personal_data=False)
     assert await admin.list_accounts(url) == (changed, other)
 
 
@@ -51,7 +57,12 @@ async def test_names_are_unique_limits_bounded_and_unknown_accounts_are_404(url:
     await admin.create_account(url, "acme")
     with pytest.raises(ApiError, match="409"):
         await admin.create_account(url, "acme")
-    for limits in ({"max_concurrent": 0}, {"runs_per_minute": -1}, {"balance_cents": 10**13}):
+    wrong: tuple[dict[str, Any], ...] = (
+        {"max_concurrent": 0},
+        {"runs_per_minute": -1},
+        {"balance_cents": 10**13},
+    )
+    for limits in wrong:
         with pytest.raises(ApiError, match="400"):
             await admin.set_account(url, "acme", **limits)
     with pytest.raises(ApiError, match="404"):

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from uuid import UUID
 
 import openpyxl
 import pytest
 
-from tests.api.conftest import BOTH, Api, case
+from proctor_api.errors import ApiError
+from proctor_api.usecases.imports import Imports
+from proctor_api.usecases.validation import CaseChecks, Findings
+from proctor_contracts.cases import CaseFields
+from proctor_store.session import Database
+from tests.api.conftest import BOTH, Api, Time, case
 
 pytestmark = BOTH
 
@@ -340,3 +348,38 @@ async def test_an_upload_never_becomes_a_file(api: Api, monkeypatch: pytest.Monk
     await imported(api, bytes(5 * 1024 * 1024), integration, 400)
     await imported(api, ukrainian(5), integration)
     assert rolled == []
+
+
+async def test_two_processes_importing_one_file_at_once_double_nothing(
+    api: Api, database: Database, time: Time, pattern_thread: ThreadPoolExecutor
+) -> None:
+    integration = UUID(await api.integration())
+    checks = CaseChecks(executor=pattern_thread, examine=lambda _case, _bot: Findings())
+    importers = [Imports(database=database, clock=time.now, checks=checks) for _ in range(3)]
+    data = ukrainian(40)
+    outcomes = await asyncio.gather(*(one.workbook(api.caller, integration, data) for one in importers))
+    assert sorted(one.created for one in outcomes) == [0, 0, 40]
+    assert sorted(one.unchanged for one in outcomes) == [0, 40, 40]
+    assert len(await stored(api, str(integration))) == 40
+
+
+async def test_who_is_always_overtaken_is_told_so(api: Api, database: Database, time: Time) -> None:
+    integration = await api.integration()
+    added = iter(range(100))
+
+    def examine(_case: CaseFields, _bot: object) -> Findings:
+        # Whenever this one has looked, another writer adds a case.
+        name = f"Інший {next(added)}"
+        adding = api.data("POST", "/testing/cases", case(integrationId=integration, name=name), status=201)
+        asyncio.run_coroutine_threadsafe(adding, loop).result(30)
+        return Findings()
+
+    loop = asyncio.get_running_loop()
+    with ThreadPoolExecutor(1) as own:
+        importer = Imports(
+            database=database, clock=time.now, checks=CaseChecks(executor=own, examine=examine)
+        )
+        with pytest.raises(ApiError) as caught:
+            await importer.workbook(api.caller, UUID(integration), ukrainian(1))
+    assert (caught.value.status, caught.value.code) == (409, "overtaken")
+    assert "RM-1" not in await stored(api, integration)

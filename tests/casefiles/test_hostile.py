@@ -56,6 +56,10 @@ def many_cells() -> bytes:
     return workbook(("Кейси", "visible", sheet_xml(CASES + wide * 200)))
 
 
+def many_empty_rows() -> bytes:
+    return workbook(("Кейси", "visible", sheet_xml(CASES + "<row/>" * 3_000_000)))
+
+
 def many_rows() -> bytes:
     content = "".join(f'<row r="{number}"><c><v>1</v></c></row>' for number in range(9, 60_000))
     return workbook(("Кейси", "visible", sheet_xml(CASES + content)))
@@ -117,6 +121,7 @@ STRINGS_LAUGH = "xl/sharedStrings.xml"
 HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
     "a part that unpacks without end": (bomb, "too_large"),
     "such a part that nobody reads": (bomb_beside_the_cells, "too_large"),
+    "millions of empty rows": (many_empty_rows, "too_large"),
     "millions of cells": (many_cells, "too_large"),
     "tens of thousands of rows": (many_rows, "too_large"),
     "hundreds of thousands of strings": (many_strings, "too_large"),

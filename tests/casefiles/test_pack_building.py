@@ -26,6 +26,11 @@ def cases_of(**more: Any) -> dict[str, CaseFields]:
     return {str(case.ref): case for case in build_pack(wishes(**more)).cases}
 
 
+def patterns_of(**more: Any) -> set[tuple[str, str]]:
+    checks = [check for case in cases_of(**more).values() for check in case.assertions]
+    return {(check.pattern, check.flags) for check in checks if isinstance(check, Regex)}
+
+
 def codes(wanted: Wishes) -> set[str | None]:
     return {warning.code for warning in build_pack(wanted).warnings}
 
@@ -58,11 +63,13 @@ def test_nothing_is_wrong_with_the_patterns(pack: AdversarialPack) -> None:
         assert lint(case) == []
 
 
-@pytest.mark.parametrize("name", ODD_NAMES)
 @EVERY_PACK
-def test_a_brand_may_be_called_anything(pack: AdversarialPack, name: str) -> None:
-    for case in cases_of(pack=pack, brand=name, brand_cyr=f"{name[:60]} ук").values():
-        assert problems(case, regex=REGEX) == []
+def test_a_brand_may_be_called_anything(pack: AdversarialPack) -> None:
+    known = patterns_of(pack=pack)
+    for name in ODD_NAMES:
+        named = patterns_of(pack=pack, brand=name, brand_cyr=f"{name[:60]} ук")
+        for pattern, flags in named - known:
+            assert REGEX.problem(pattern, flags) is None
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)
@@ -134,7 +141,7 @@ def test_the_judge_can_be_left_out() -> None:
 
 
 @EVERY_PACK
-@pytest.mark.parametrize("name", ["RAMOSU", *ODD_NAMES, "1e3", "0o17", "null"])
+@pytest.mark.parametrize("name", ["{{brandCyr}}", "Ё: #моё", "1e3", "null"])
 def test_a_suite_file_reads_back_as_the_same_cases(pack: AdversarialPack, name: str) -> None:
     wanted = wishes(pack, brand=name, brand_cyr=None, competitors=(f"{name}?", "0x1F"), judge=True)
     cases = build_pack(wanted).cases

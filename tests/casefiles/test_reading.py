@@ -42,6 +42,8 @@ def counts(reading: Reading) -> tuple[int, int]:
         ("Код", "Категория", "Название", "Описание", "Приоритет", "Сообщение"),
         ("№", "КАТЕГОРІЯ", " назва\u00a0", "Опис*", "Пріоритет:\n", "\u200bПовідомлення"),
         ("ID кейсу", "Розділ", "Тест-кейс", "Очікуваний результат", "Важливість", "Запит користувача"),
+        ("ID", "Категорiя", "Назва", "Опиc", "Прiоритет", "Повідомлення"),
+        ("case_id", "Module", "Test case name", "Description", "Severity", "User query"),
         ("Test_case_ID", "Section", "Title", "Expected  result", "priority", "USER MESSAGE"),
     ],
 )
@@ -203,6 +205,38 @@ def test_a_heading_across_columns_is_no_case() -> None:
     reading = read(workbook(("Кейси", "visible", merged)))
     assert counts(reading) == (1, 0)
     assert [(one.cell, "heading" in one.message) for one in reading.warnings] == [("A2", True)]
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        ("ID", "Категорія", "Назва", "Опис", "Повідомлення"),
+        ("Ref", "Category", "Name", "Description", "Message"),
+        (None, "Category ", "NAME", None, None),
+    ],
+)
+def test_a_header_that_is_repeated_is_no_case(again: Sequence[object]) -> None:
+    header = ("ID", "Категорія", "Назва", "Опис", "Повідомлення")
+    good = ("RM-1", "Мова", "Назва", "Опис агента", "Повідомлення")
+    reading = read(workbook(rows(header, again, good)))
+    assert counts(reading) == (1, 0)
+    assert [(one.cell, one.message) for one in reading.warnings] == [
+        ("A2", "row 2 repeats the header: no case")
+    ]
+
+
+def test_what_cannot_be_seen_makes_no_other_id_and_no_other_category() -> None:
+    unseen = ("RM\u200b-1\ufeff", "Поза\u00a0 компе\u00adтенцією", *GOOD[2:])
+    first, second = drafts(HEADER, unseen, ("RM-1", *GOOD[1:]))
+    assert (first.fields["ref"], first.fields["category"]) == ("RM-1", "Поза компетенцією")
+    assert cells(second) == ["A3"]
+    (spaced,) = drafts(HEADER, ("a \n b", *GOOD[1:]))
+    assert spaced.fields["ref"] == "a b"
+
+
+def test_a_choice_with_letters_of_another_alphabet_is_known() -> None:
+    (draft,) = drafts(HEADER, (*GOOD[:4], "Cepeднiй", "Привіт"))
+    assert draft.fields["priority"] == "medium"
 
 
 def test_blank_rows_and_a_styled_tail_are_nothing() -> None:

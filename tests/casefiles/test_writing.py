@@ -77,6 +77,14 @@ CASE = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.parametrize(
+    "text", ["a  b", "a\u00a0b", "a\u200bb", "\u200b a\nb_x0041_", "a\u200db", "_x0041_ \t b"]
+)
+def test_ids_and_categories_come_back_with_what_nobody_sees(text: str) -> None:
+    (back,) = read_back(case(ref=text, category=text, name=text))
+    assert (back.ref, back.category, back.name) == (text, text, text)
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(values=CASE, language=st.sampled_from(LANGUAGES))
 def test_whatever_a_case_holds_comes_back_the_same(values: dict[str, Any], language: str) -> None:

@@ -182,6 +182,10 @@ def test_accounts_and_keys_are_made_in_the_folders_database(tmp_path: Path) -> N
         tmp_path, "accounts", "set", "team", "--balance-cents", "unlimited", "--max-concurrent", "7"
     )
     assert "balance unlimited cents, at a time 7" in changed.stdout
+    keeping = proctor(tmp_path, "accounts", "set", "team", "--personal-data", "keep")
+    assert "at a time 7, runs a minute unlimited, keeps personal data" in keeping.stdout
+    replacing = proctor(tmp_path, "accounts", "set", "team", "--personal-data", "replace")
+    assert "keeps personal data" not in replacing.stdout
     key = proctor(tmp_path, "keys", "create", "--account", "team", "--public").stdout.strip()
     assert key.startswith("pk_")
     prefix = proctor(tmp_path, "keys", "list", "--account", "team").stdout.split()[1].rstrip("…")

@@ -10,8 +10,10 @@ import sys
 from typing import Any
 from uuid import UUID, uuid4
 
+import aio_pika
 import pytest
 import pytest_asyncio
+from aio_pika.exceptions import AMQPError
 
 from proctor_contracts.topology import API_CAPTURES, EVENTS, MAX_BODY_BYTES
 from tests.e2e.conftest import Platform
@@ -19,7 +21,7 @@ from tests.support.broker_client import BrokerClient
 from tests.support.platform_processes import Fleet
 from tests.support.processes import Process
 from tests.support.repository import ROOT
-from tests.support.servers import fresh_amqp, fresh_database
+from tests.support.servers import fresh_amqp, fresh_database, restricted_user
 from tests.support.until import until
 from tools.servers.model import Servers
 
@@ -97,6 +99,21 @@ async def test_a_capture_that_was_sent_while_no_api_ran_is_kept_when_one_does(fl
     api = await fleet.serve("api")
     await until(lambda: received(api) == 2)
     assert len(await (await fleet.api(api)).get(f"/testing/captures?integrationId={bot}")) == 1
+
+
+async def test_a_user_who_may_write_captures_alone_can_publish_them_and_nothing_else(
+    fleet: Fleet, servers: Servers
+) -> None:
+    api = await fleet.serve("api")
+    bot = await (await fleet.api(api)).bot("sofa", fleet.bot.bot_url)
+    with restricted_user(servers, fleet.amqp_url, exchange=EVENTS.name, key=EVENT) as url:
+        assert (await published(fleet, bot, f"--amqp={url}"))[0] == 0
+        await until(lambda: received(api) == 1)
+        connection = await aio_pika.connect(url)
+        async with connection:
+            exchange = await (await connection.channel()).get_exchange(EVENTS.name, ensure=False)
+            with pytest.raises(AMQPError, match="ACCESS_REFUSED"):
+                await exchange.publish(aio_pika.Message(b"{}"), routing_key="case.executed")
 
 
 async def test_the_publisher_says_when_nothing_receives_captures(fleet: Fleet) -> None:

@@ -86,6 +86,14 @@ async def test_a_wrong_statement_is_not_called_an_outage(database: Database) -> 
             await unit.connection.execute(text("SELECT * FROM no_such_table"))
 
 
+async def test_the_text_of_an_error_shows_nothing_of_what_should_have_been_stored(database: Database) -> None:
+    statement = text("INSERT INTO claims (name, owner, until) VALUES (:name, :owner, NULL)")
+    with pytest.raises(DBAPIError) as caught:
+        async with database.transaction() as unit:
+            await unit.connection.execute(statement, {"name": "secret-claim", "owner": "secret-owner"})
+    assert "secret" not in str(caught.value).partition("DETAIL")[0]
+
+
 @pytest.mark.parametrize(
     "url", ["postgresql://nobody:secret@127.0.0.1:1/nothing", "sqlite:////no/such/folder/proctor.db"]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -29,6 +30,7 @@ __all__ = [
     "fresh_database",
     "restart_broker",
     "restart_database",
+    "restricted_user",
     "servers",
 ]
 
@@ -196,6 +198,25 @@ def _cannot(error: ServersError) -> None:
     if real_servers_required():
         pytest.fail(str(error))
     pytest.skip(str(error))
+
+
+@contextmanager
+def restricted_user(servers: Servers, amqp_url: str, *, exchange: str, key: str) -> Iterator[str]:
+    """The AMQP URL of a user who may write this one key of this one exchange, and nothing else."""
+    if servers.management_url is None:
+        pytest.skip("this broker has no management API to make users with")
+    name = f"test-{os.getpid()}-{uuid.uuid4().hex[:16]}"
+    vhost = quote(urlsplit(amqp_url).path.removeprefix("/") or "/", safe="")
+    rights = {"configure": "^$", "write": f"^{re.escape(exchange)}$", "read": "^$"}
+    of_topic = {"exchange": exchange, "write": f"^{re.escape(key)}$", "read": "^$"}
+    _management(servers, "PUT", f"users/{name}", {"password": name, "tags": ""})
+    try:
+        _management(servers, "PUT", f"permissions/{vhost}/{name}", rights)
+        _management(servers, "PUT", f"topic-permissions/{vhost}/{name}", of_topic)
+        parts = urlsplit(amqp_url)
+        yield urlunsplit(parts._replace(netloc=f"{name}:{name}@{parts.netloc.rpartition('@')[2]}"))
+    finally:
+        _management(servers, "DELETE", f"users/{name}", None)
 
 
 def _execute(url: str, statement: str) -> None:

@@ -26,17 +26,24 @@ TIMEOUT = "regex_timeout"
 # The engine counts the CPU time of the whole process, so two evaluations at once would eat each other's time.
 _one_at_a_time = threading.Lock()
 
-# Compiling costs far more than matching, so patterns are kept; with the flags g and y a kept one would start
-# where its last match ended.
-_SEARCH = """(() => {
+# Compiling costs far more than matching, so patterns are kept until their classes such as \p{L}, which take
+# up to 12 kB each, might fill a third of the memory. With the flags g and y a kept one would start where its
+# last match ended.
+_SEARCH = r"""(() => {
   const kept = new Map();
+  let weight = 0;
   return (pattern, flags, text) => {
     const key = flags + "/" + pattern;
     let regexp = kept.get(key);
     if (regexp === undefined) {
       regexp = new RegExp(pattern, flags);
-      if (kept.size >= 100) kept.clear();
+      const added = 1 + pattern.split(/\\p/i).length;
+      if (weight + added > 2000) {
+        kept.clear();
+        weight = 0;
+      }
       kept.set(key, regexp);
+      weight += added;
     }
     regexp.lastIndex = 0;
     const found = regexp.exec(text);
@@ -118,9 +125,14 @@ class QuickJsRegex:
         try:
             self._functions(FIRST_LIMIT)[1](pattern, flags)
         except Exception as error:  # noqa: BLE001 - the engine's own exception, imported lazily with it
-            if _limit_hit(error):
+            if not _limit_hit(error):
+                return _reason(error)
+            self._drop()
+            try:  # what is kept of other patterns must not be this one's fault
+                self._functions(FIRST_LIMIT)[1](pattern, flags)
+            except Exception as again:  # noqa: BLE001 - as above
                 self._drop()
-            return _reason(error)
+                return _reason(again)
         return None
 
     def _fault_position(self, pattern: str, flags: str) -> int:
@@ -186,7 +198,8 @@ def _bad_flags(flags: str) -> str | None:
 
 def _limit_hit(error: Exception) -> bool:
     """Whether the engine gave up: interrupted, out of memory or out of stack."""
-    return not str(error).startswith("SyntaxError")
+    said = str(error)
+    return not said.startswith("SyntaxError") or "out of memory" in said
 
 
 def _reason(error: Exception) -> str:

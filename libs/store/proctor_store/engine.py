@@ -56,13 +56,17 @@ def create_engine(
         pool_timeout=10,
         pool_pre_ping=True,
         connect_args=connect,
+        hide_parameters=True,
     )
 
 
 def _sqlite(url: str) -> AsyncEngine:
     register()
     engine = create_async_engine(
-        url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False}
+        url,
+        connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False},
+        # What stands in rows may be somebody's data, and the text of an error ends up in logs.
+        hide_parameters=True,
     )
 
     @event.listens_for(engine.sync_engine, "connect")

@@ -48,6 +48,7 @@ async def create_account(
     balance_cents: int | None = None,
     max_concurrent: int | None = None,
     runs_per_minute: int | None = None,
+    keeps_personal_data: bool = False,
 ) -> AccountView:
     """Make an account; a limit of None means unlimited.
 
@@ -55,7 +56,10 @@ async def create_account(
         ApiError: 400 for a bad name or limit, 409 for a name taken.
     """
     limits = AccountLimits(
-        balance_cents=balance_cents, max_concurrent=max_concurrent, runs_per_minute=runs_per_minute
+        balance_cents=balance_cents,
+        max_concurrent=max_concurrent,
+        runs_per_minute=runs_per_minute,
+        keeps_personal_data=keeps_personal_data,
     )
     async with _open(database_url) as database:
         return await Accounts(database=database, clock=_now).create(name, limits)
@@ -74,6 +78,7 @@ async def set_account(
     balance_cents: int | Unchanged | None = UNCHANGED,
     max_concurrent: int | Unchanged | None = UNCHANGED,
     runs_per_minute: int | Unchanged | None = UNCHANGED,
+    keeps_personal_data: bool | Unchanged = UNCHANGED,
 ) -> AccountView:
     """Change limits of an account; None means unlimited, UNCHANGED leaves a limit as it is.
 
@@ -81,7 +86,10 @@ async def set_account(
         ApiError: 404 for an unknown account, 400 for a bad limit.
     """
     limits = AccountLimits(
-        balance_cents=balance_cents, max_concurrent=max_concurrent, runs_per_minute=runs_per_minute
+        balance_cents=balance_cents,
+        max_concurrent=max_concurrent,
+        runs_per_minute=runs_per_minute,
+        keeps_personal_data=keeps_personal_data,
     )
     async with _open(database_url) as database:
         return await Accounts(database=database, clock=_now).set(name, limits)

@@ -11,11 +11,11 @@ from functools import cache
 from pathlib import Path
 
 from proctor_casefiles.drafts import FileRefused
-from proctor_casefiles.words import comparable, trimmed
+from proctor_casefiles.words import lookalike, trimmed
 
 from .cells import Row
 
-__all__ = ["JSON_FIELDS", "Header", "find_header", "known_columns"]
+__all__ = ["JSON_FIELDS", "Header", "find_header", "known_columns", "repeats_header"]
 
 JSON_FIELDS = ("input", "assertions", "reference", "budget")
 """Fields whose cell holds JSON; long ones go on in columns with a number behind the name."""
@@ -46,9 +46,12 @@ def known_columns() -> Mapping[str, tuple[str, ...]]:
 
 @cache
 def _by_name() -> Mapping[str, tuple[str, int]]:
-    """Fields by name, with how far a name is from the proper one in the three languages."""
+    """Fields by name, with how far a name is from the proper one in the three languages.
+
+    Half of a Ukrainian header is often typed with a Latin i, so letters that look the same are one.
+    """
     return {
-        comparable(name): (field, max(index - _PROPER, 0))
+        lookalike(name): (field, max(index - _PROPER, 0))
         for field, names in known_columns().items()
         for index, name in enumerate(names, start=1)
     }
@@ -74,6 +77,20 @@ def find_header(rows: Iterable[Row], *, sheet: str) -> Header | None:
     return None
 
 
+def repeats_header(row: Row, header: Header) -> bool:
+    """Whether a row says again, perhaps in another language, what the columns are."""
+    texts = {
+        column: (field, text)
+        for field, columns in header.columns.items()
+        for column in columns
+        if trimmed(text := row[column].text or "")
+    }
+    again = [(_known(column, text), field) for column, (field, text) in texts.items()]
+    return len(again) >= _LEAST_KNOWN and all(
+        known is not None and known.field == field for known, field in again
+    )
+
+
 def _mostly(row: Row, known: int) -> bool:
     """Whether a row is a header and not a case with the words of one in some cells."""
     return known * 2 >= sum(bool(trimmed(cell.text or "")) for cell in row.cells)
@@ -90,7 +107,7 @@ class _Known:
 
 
 def _known(column: int, text: str) -> _Known | None:
-    name = comparable(text)
+    name = lookalike(text)
     if name in _by_name():
         field, off = _by_name()[name]
         return _Known(column, field, 1, off)

@@ -13,8 +13,8 @@ _MIB = 1024 * 1024
 class Limits:
     """Sizes in bytes, `text` of one cell and `texts` of all cases in characters, and numbers of things.
 
-    `rows` are those with content, the header among them; `sheets` those searched for one with cases;
-    `seconds` what reading may take.
+    `rows` are those with content, the header among them, `row_elements` also those without; `sheets` those
+    searched for one with cases; `seconds` what reading may take.
     """
 
     file_bytes: int = 5 * _MIB
@@ -29,11 +29,12 @@ class Limits:
     strings_elements: int = 400_000
     part_elements: int = 40_000
     rows: int = 20_000
+    row_elements: int = 200_000
     columns: int = 512
     merges: int = 20_000
     sheets: int = 16
     text: int = 200_000
-    texts: int = 24_000_000
+    texts: int = 12_000_000
     depth: int = 64
     seconds: float = 30.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,13 +15,15 @@ from proctor_contracts.schemas.imports import ImportProblem
 
 from .archive import Archive
 from .cells import Row, read_rows
-from .header import Header, find_header, known_columns
+from .header import Header, find_header, known_columns, repeats_header
 from .limits import LIMITS, Limits
 from .package import Package, SheetPart, open_package
 from .rows import RowReader
 from .scanning import SheetScan, scan_sheet
 
 __all__ = ["read_cases"]
+
+_TURNS = threading.Lock()
 
 
 def read_cases(
@@ -39,8 +42,9 @@ def read_cases(
         FileRefused: when the file is no workbook, is beyond a limit, or has no sheet with the headers.
     """
     package = open_package(Archive(data, limits=limits))
-    # The library warns of what it leaves out, such as conditional formats; none of that is in a cell.
-    with warnings.catch_warnings():
+    # The library warns of what it leaves out, such as conditional formats; none of that is in a cell. What
+    # silences it belongs to the whole process, so threads take turns.
+    with _TURNS, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return _read(package, table=table, language=language, sheet=sheet, limits=limits)
 
@@ -63,6 +67,9 @@ def _read(
             raise FileRefused("too_large", message, too_large=True)
         if row.heading:
             message = f"row {row.number} is one text over several columns: a heading, not a case"
+            notes.append(ImportProblem(sheet=chosen.name, cell=row.address(0), message=message))
+        elif repeats_header(row, header):
+            message = f"row {row.number} repeats the header: no case"
             notes.append(ImportProblem(sheet=chosen.name, cell=row.address(0), message=message))
         else:
             drafts.append(reader.draft(row))

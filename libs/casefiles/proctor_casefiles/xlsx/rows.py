@@ -11,7 +11,7 @@ from typing import Any
 
 from proctor_casefiles.categories import CategoryTable
 from proctor_casefiles.drafts import CaseDraft, Typical
-from proctor_casefiles.words import comparable, trimmed
+from proctor_casefiles.words import comparable, label, lookalike, trimmed
 from proctor_contracts.base import unstorable
 from proctor_contracts.enums import RetryPolicy
 from proctor_contracts.schemas.imports import ImportProblem
@@ -78,7 +78,9 @@ class _Reading:
             typical=typical,
         )
 
-    def _text(self, field: str, column: int, *, trim: bool, blank: bool = False) -> str | None:
+    def _text(
+        self, field: str, column: int, *, trim: bool, blank: bool = False, tell_apart: bool = False
+    ) -> str | None:
         """Read a cell; None when it is empty or unusable, which is noted; `blank` text counts as text."""
         cell = self._row[column]
         self._places.setdefault(field, self._row.address(column))
@@ -87,7 +89,8 @@ class _Reading:
             return None
         if cell.text is None or not (blank or trimmed(cell.text)):
             return None
-        text = unescaped(trimmed(cell.text) if trim else cell.text)
+        cleaned = label(cell.text) if tell_apart else trimmed(cell.text) if trim else cell.text
+        text = unescaped(cleaned)
         if reason := unstorable(text):
             self._note(column, reason)
             return None
@@ -103,7 +106,7 @@ class _Reading:
 
     def _plain(self, field: str, *, needed: bool) -> None:
         for column in self._columns.get(field, ()):
-            self._fields[field] = self._text(field, column, trim=True)
+            self._fields[field] = self._text(field, column, trim=True, tell_apart=field != "name")
             if needed and self._fields[field] is None and not self._unusable(column):
                 self._note(column, f"«{known_columns()[field][0]}» is empty")
 
@@ -126,6 +129,11 @@ class _Reading:
                 continue
             wanted = comparable(text)
             found = next((value for value, known in words.items() if wanted in known), None)
+            if found is None:  # a Latin i, say, in a Ukrainian word
+                wanted = lookalike(text)
+                found = next(
+                    (value for value, known in words.items() if wanted in map(lookalike, known)), None
+                )
             if found is None:
                 accepted = ", ".join(
                     f"{value} ({known[1]})" if len(known) > 1 else value for value, known in words.items()

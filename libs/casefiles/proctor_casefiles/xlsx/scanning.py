@@ -149,6 +149,7 @@ class _SheetHandler:
         self._row = 0
         self._column = 0
         self._filled = 0
+        self._written = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Take note of one element."""
@@ -168,6 +169,11 @@ class _SheetHandler:
         row = _number(attributes["r"]) if "r" in attributes else self._row + 1
         if not self._row < row <= LAST_ROW:
             raise damaged(f"row {row} comes after row {self._row}")
+        self._written += 1
+        if self._written > self._limits.row_elements:
+            most = f"the sheet has more than {self._limits.row_elements:,} rows, most of them empty"
+            message = f"{most}; copy the cases into a new workbook"
+            raise FileRefused("too_large", message, too_large=True)
         self._row, self._column = row, 0
 
     def _cell(self, attributes: dict[str, str]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -19,7 +20,7 @@ from openpyxl.cell import WriteOnlyCell
 from openpyxl.styles import Alignment, Font
 from openpyxl.utils import get_column_letter
 
-from proctor_casefiles.words import INVISIBLE, trimmed
+from proctor_casefiles.words import INVISIBLE, label, trimmed
 from proctor_contracts.cases import CaseFields, ScriptedSingle
 
 from .escapes import LONGEST_CELL, cell_length, escaped, pieces
@@ -37,6 +38,7 @@ _LONG = ("rubric", *JSON_FIELDS)
 _WIDTHS = {"name": 40, "rubric": 50, "message": 50, "category": 20, "input": 30, "assertions": 50}
 _WRAPPED = frozenset({"name", "rubric", "message"})
 _FORMULA_STARTS = frozenset("=+-@")
+_UNSEEN = re.compile(rf"[\s{INVISIBLE}]")
 
 Content = str | int | None
 
@@ -95,8 +97,8 @@ def _row(case: CaseFields, shown: Mapping[str, str]) -> dict[str, list[Content]]
     if plain is not None and cell_length(_visible(plain)) > LONGEST_CELL:
         plain = None
     texts: dict[str, str | None] = {
-        "ref": case.ref and _exact_ends(case.ref),
-        "category": _exact_ends(case.category),
+        "ref": case.ref and _exact(case.ref),
+        "category": _exact(case.category),
         "name": _exact_ends(case.name),
         "rubric": case.rubric and _visible(case.rubric),
         "priority": shown[case.priority.value],
@@ -142,6 +144,13 @@ def _tags(tags: Sequence[str]) -> str | None:
 def _visible(text: str) -> str:
     """Escape a text; one of nothing but white space is escaped whole, so that its cell is not empty."""
     return escaped(text) if trimmed(text) else "".join(f"_x{ord(character):04X}_" for character in text)
+
+
+def _exact(text: str) -> str:
+    """Escape a text in which reading would take away what looks like nothing."""
+    if label(text) == text:
+        return _exact_ends(text)
+    return _UNSEEN.sub(lambda found: f"_x{ord(found[0]):04X}_", escaped(text))
 
 
 def _exact_ends(text: str) -> str:

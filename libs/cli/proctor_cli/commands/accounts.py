@@ -18,6 +18,11 @@ __all__ = ["command"]
 
 _balance = click.option("--balance-cents", type=LimitType(), help="What may be spent, or `unlimited`.")
 _concurrent = click.option("--max-concurrent", type=LimitType(), help="Conversations at a time.")
+_personal = click.option(
+    "--personal-data",
+    type=click.Choice(["replace", "keep"]),
+    help="Captured conversations: placeholders instead of personal data, or all as it came.",
+)
 _runs = click.option("--runs-per-minute", type=LimitType(), help="Runs that may be started.")
 
 
@@ -31,14 +36,22 @@ def command() -> None:
 @_balance
 @_concurrent
 @_runs
+@_personal
 @pass_context
 def create(
-    context: Context, *, name: str, balance_cents: Limit, max_concurrent: Limit, runs_per_minute: Limit
+    context: Context,
+    *,
+    name: str,
+    balance_cents: Limit,
+    max_concurrent: Limit,
+    runs_per_minute: Limit,
+    personal_data: str | None,
 ) -> int:
     """Make the account NAME; what is not limited is unlimited."""
     with administration(context) as database:
         limits = _limits(balance_cents, max_concurrent, runs_per_minute)
-        context.screen.show(_line(database.create_account(name, limits)))
+        keeps = _keeps(personal_data)
+        context.screen.show(_line(database.create_account(name, limits, keeps_personal_data=keeps)))
     return ExitCode.PASSED
 
 
@@ -47,14 +60,22 @@ def create(
 @_balance
 @_concurrent
 @_runs
+@_personal
 @pass_context
 def change(
-    context: Context, *, name: str, balance_cents: Limit, max_concurrent: Limit, runs_per_minute: Limit
+    context: Context,
+    *,
+    name: str,
+    balance_cents: Limit,
+    max_concurrent: Limit,
+    runs_per_minute: Limit,
+    personal_data: str | None,
 ) -> int:
-    """Change the limits of the account NAME that are given."""
+    """Change what is given of the account NAME."""
     with administration(context) as database:
         limits = _limits(balance_cents, max_concurrent, runs_per_minute)
-        context.screen.show(_line(database.set_account(name, limits)))
+        keeps = _keeps(personal_data)
+        context.screen.show(_line(database.set_account(name, limits, keeps_personal_data=keeps)))
     return ExitCode.PASSED
 
 
@@ -66,6 +87,10 @@ def listed(context: Context) -> int:
         for account in database.accounts():
             context.screen.show(_line(account))
     return ExitCode.PASSED
+
+
+def _keeps(personal_data: str | None) -> bool | None:
+    return None if personal_data is None else personal_data == "keep"
 
 
 def _limits(balance_cents: Limit, max_concurrent: Limit, runs_per_minute: Limit) -> dict[str, Limit]:
@@ -82,4 +107,7 @@ def _line(account: AccountView) -> str:
         for limit in (account.balance_cents, account.max_concurrent, account.runs_per_minute)
     )
     name = pad(one_line(account.name, 40), 24)
-    return f"{account.id}  {name}  balance {balance} cents, at a time {at_once}, runs a minute {runs}"
+    personal = ", keeps personal data" if account.keeps_personal_data else ""
+    return (
+        f"{account.id}  {name}  balance {balance} cents, at a time {at_once}, runs a minute {runs}{personal}"
+    )

@@ -36,15 +36,24 @@ class Administration:
         """Bring the tables up to date; whether anything had to be done."""
         return _done(lambda: admin.migrate(self._url))
 
-    def create_account(self, name: str, limits: dict[str, Limit]) -> AccountView:
+    def create_account(
+        self, name: str, limits: dict[str, Limit], *, keeps_personal_data: bool | None = None
+    ) -> AccountView:
         """Make an account; what is not limited is unlimited."""
         given = {key: value if isinstance(value, int) else None for key, value in limits.items()}
-        return _done(lambda: admin.create_account(self._url, name, **given))
+        return _done(
+            lambda: admin.create_account(
+                self._url, name, keeps_personal_data=bool(keeps_personal_data), **given
+            )
+        )
 
-    def set_account(self, name: str, limits: dict[str, Limit]) -> AccountView:
-        """Change the limits that are given."""
+    def set_account(
+        self, name: str, limits: dict[str, Limit], *, keeps_personal_data: bool | None = None
+    ) -> AccountView:
+        """Change what is given."""
         given = {key: _changed(value) for key, value in limits.items()}
-        return _done(lambda: admin.set_account(self._url, name, **given))
+        keeps = admin.UNCHANGED if keeps_personal_data is None else keeps_personal_data
+        return _done(lambda: admin.set_account(self._url, name, keeps_personal_data=keeps, **given))
 
     def accounts(self) -> tuple[AccountView, ...]:
         """List every account."""

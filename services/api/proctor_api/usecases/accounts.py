@@ -36,11 +36,15 @@ UNCHANGED: Final = Unchanged.UNCHANGED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountLimits:
-    """What to set; None means unlimited, UNCHANGED leaves it."""
+    """What to set; None means unlimited, UNCHANGED leaves it.
+
+    `keeps_personal_data` is about captures: without it placeholders stand for what was said.
+    """
 
     balance_cents: int | Unchanged | None = UNCHANGED
     max_concurrent: int | Unchanged | None = UNCHANGED
     runs_per_minute: int | Unchanged | None = UNCHANGED
+    keeps_personal_data: bool | Unchanged = UNCHANGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class AccountView:
     max_concurrent: int | None
     runs_per_minute: int | None
     created_at: datetime
+    keeps_personal_data: bool = False
 
 
 class Accounts:
@@ -80,6 +85,7 @@ class Accounts:
             max_concurrent_cases=columns.get("max_concurrent_cases"),
             runs_per_minute=columns.get("runs_per_minute"),
             created_at=self._clock(),
+            keeps_personal_data=bool(columns.get("keeps_personal_data")),
         )
         try:
             async with self._database.transaction() as unit:
@@ -146,6 +152,8 @@ def _columns(limits: AccountLimits) -> dict[str, int | None]:
         )
     if limits.runs_per_minute is not UNCHANGED:
         columns["runs_per_minute"] = _checked("runsPerMinute", limits.runs_per_minute, low=0, high=_MOST)
+    if limits.keeps_personal_data is not UNCHANGED:
+        columns["keeps_personal_data"] = limits.keeps_personal_data
     return columns
 
 
@@ -164,4 +172,5 @@ def _view(record: accounts.AccountRecord) -> AccountView:
         max_concurrent=record.max_concurrent_cases,
         runs_per_minute=record.runs_per_minute,
         created_at=record.created_at,
+        keeps_personal_data=record.keeps_personal_data,
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from proctor_api.auth import Caller
 from proctor_api.errors import bad_request, conflict
-from proctor_casefiles.packs.building import Seen, Wishes, build_pack, wishes_problems
 from proctor_contracts.schemas.adversarial import SeedAdversarial, SeedOutcome
 from proctor_store.conflicts import Duplicate
 from proctor_store.repositories import cases
@@ -16,6 +16,9 @@ from proctor_store.session import Database
 from .case_rows import new_record
 from .integrations import integration_of
 from .validation import Bot, CaseChecks, bot_of, facts_of
+
+if TYPE_CHECKING:  # read only where somebody asks for a pack
+    from proctor_casefiles.packs.building import Wishes
 
 __all__ = ["Packs"]
 
@@ -35,6 +38,8 @@ class Packs:
             ApiError: 400 for a competitor that is part of the brand's name, 404, 409 when another writer took
                 one of the refs at the same moment.
         """
+        from proctor_casefiles.packs.building import build_pack, wishes_problems  # noqa: PLC0415 - seldom used
+
         async with self._database.reading() as unit:
             bot = await bot_of(unit, caller, body.integration_id)
         wishes = _wishes(body, bot)
@@ -78,6 +83,8 @@ class Packs:
 
 
 def _wishes(body: SeedAdversarial, bot: Bot) -> Wishes:
+    from proctor_casefiles.packs.building import Seen, Wishes  # noqa: PLC0415 - as above
+
     facts = facts_of(bot)
     seen = Seen(
         prompt=facts.has_prompt is not False,
