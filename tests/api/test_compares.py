@@ -136,6 +136,11 @@ async def test_a_cell_without_any_model_is_refused(api: Api) -> None:
     assert (problem["errors"][0]["path"], problem["errors"][0]["code"]) == ("matrix.1.model", "model_missing")
 
 
+async def test_a_model_of_one_provider_is_no_default_for_another(api: Api, agent: Any) -> None:
+    problem = await start(api, agent, {}, {"provider": "groq"}, status=400)
+    assert (problem["errors"][0]["path"], problem["errors"][0]["code"]) == ("matrix.1.model", "model_missing")
+
+
 async def test_cells_are_sent_to_the_pool_they_name(api: Api, agent: Any, database: Database) -> None:
     made = await start(api, agent, {"model": "a", "pool": "high"}, {"model": "b"})
     runs = {cell["runId"] for cell in made["cells"]}

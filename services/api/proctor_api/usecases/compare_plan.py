@@ -108,11 +108,21 @@ def planned(
         ApiError: 400 when there is no model for it anywhere.
     """
     provider, model = provider_for(body, integration, chosen), model_for(body, integration, chosen)
-    if model is None and provider not in _NEEDS_NO_MODEL:
+    missing = model is None or not (cell.model or _belongs(provider, integration, chosen))
+    if missing and provider not in _NEEDS_NO_MODEL:
         message = f"{provider} needs a model, and neither the agent nor the integration has one"
         raise bad_request([FieldProblem(path="model", message=message, code="model_missing")])
     pool = cell.pool or pools.get(provider, DEFAULT_POOL)
     return PlannedCell(chosen, provider, model, pool, budget_micro)
+
+
+def _belongs(provider: Provider, integration: IntegrationRecord, chosen: ChosenVersion) -> bool:
+    """Whether there is a default model of this very provider."""
+    agent = chosen.agent
+    by_agent = (
+        agent.default_provider or integration.provider
+    ) == provider and agent.default_model is not None
+    return by_agent or integration.provider == provider
 
 
 def trials_problems(body: CompareCreate) -> list[FieldProblem]:
