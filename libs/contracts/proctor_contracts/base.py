@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 from pydantic.alias_generators import to_camel
 
-__all__ = ["TRUSTED", "TYPED", "Json", "SafeText", "Strict", "Wire", "unstorable"]
+__all__ = ["TRUSTED", "TYPED", "Json", "SafeText", "Strict", "Wire", "nested_deeper", "unstorable"]
 
 Json = Any
 """A JSON value: None, bool, int, float, str, list or dict."""
@@ -37,6 +37,21 @@ class Strict(Wire):
 
 TRUSTED = {"trusted": True}
 """The validation context of what Proctor wrote itself: checks of what users type need not run again."""
+
+
+def nested_deeper(value: Json, levels: int) -> bool:
+    """Whether lists and objects stand in each other more than `levels` times; not recursive itself."""
+    level = [value]
+    for _ in range(levels):
+        level = [
+            item
+            for one in level
+            if isinstance(one, dict | list)
+            for item in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return False
+    return any(isinstance(one, dict | list) for one in level)
 
 
 def unstorable(text: str) -> str | None:

@@ -7,7 +7,7 @@ from math import inf, isfinite
 
 import orjson
 
-from proctor_contracts.base import Json
+from proctor_contracts.base import Json, nested_deeper
 
 __all__ = ["MAX_DEPTH", "clean", "clean_text", "count", "excerpt", "loads", "object_or_none"]
 
@@ -63,7 +63,7 @@ def loads(raw: bytes, *, strict: bool = False) -> Json:
             value, sloppy = json.loads(text, parse_int=_integer, parse_constant=constant), True
     except RecursionError:
         raise ValueError("it is nested too deep") from None
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _deeper(value, MAX_DEPTH):
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and nested_deeper(value, MAX_DEPTH):
         raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
     # Only an escape can bring a NUL into strict JSON; without one there is nothing to clean.
     return clean(value) if sloppy or b"\\u0000" in raw else value
@@ -96,21 +96,6 @@ def excerpt(raw: bytes | str, limit: int = 200) -> str:
 
 def _refused(constant: str) -> Json:
     raise ValueError(f"{constant} is not a JSON number")
-
-
-def _deeper(value: Json, limit: int) -> bool:
-    """Whether lists and objects stand in each other more than `limit` times; not recursive itself."""
-    level = [value]
-    for _ in range(limit):
-        level = [
-            item
-            for one in level
-            if isinstance(one, dict | list)
-            for item in (one.values() if isinstance(one, dict) else one)
-        ]
-        if not level:
-            return False
-    return any(isinstance(one, dict | list) for one in level)
 
 
 def _integer(digits: str) -> int | float:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from proctor_chassis.bus.port import Meta, RetryLater, Subscription
+from proctor_chassis.bus.port import Meta, Subscription
 from proctor_contracts.messages import RunCompleted
 from proctor_contracts.topology import API_COMPARES
-from proctor_store.session import StoreUnavailable
 
+from .outage import again_when_away
 from .usecases.compare_rounds import CompareRounds
 
 __all__ = ["Advancing"]
 
 CONCURRENCY = 4
-OUTAGE_RETRY_SECONDS = 5
 
 
 class Advancing:
@@ -38,7 +37,5 @@ class Advancing:
         """
         if event.compare_run_id is None:
             return
-        try:
+        with again_when_away():
             await self._rounds.advance(event.account_id, event.compare_run_id)
-        except StoreUnavailable as error:
-            raise RetryLater("the database is away", after=OUTAGE_RETRY_SECONDS) from error

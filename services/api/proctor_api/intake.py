@@ -5,19 +5,18 @@ from __future__ import annotations
 import logging
 from http import HTTPStatus
 
-from proctor_chassis.bus.port import Meta, Permanent, RetryLater, Subscription
+from proctor_chassis.bus.port import Meta, Permanent, Subscription
 from proctor_chassis.metrics import Meters
 from proctor_contracts.messages import CaptureRecorded
 from proctor_contracts.topology import API_CAPTURES
-from proctor_store.session import StoreUnavailable
 
 from .errors import ApiError
+from .outage import again_when_away
 from .usecases.captures import Captures
 
 __all__ = ["CaptureIntake"]
 
 CONCURRENCY = 8
-OUTAGE_RETRY_SECONDS = 5
 _CODES = {HTTPStatus.NOT_FOUND: "unknown_integration", HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "too_large"}
 _log = logging.getLogger(__name__)
 
@@ -46,12 +45,11 @@ class CaptureIntake:
             RetryLater: when the database is away, which is never the event's fault.
         """
         try:
-            view, created = await self._captures.receive(event)
+            with again_when_away():
+                view, created = await self._captures.receive(event)
         except ApiError as error:
             # The error is not chained: its details would stand in the log, and may be somebody's data.
             code = _CODES.get(HTTPStatus(error.status), "invalid")
             raise Permanent(code, f"{error.detail} (integration {event.integration_id})") from None
-        except StoreUnavailable as error:
-            raise RetryLater("the database is away", after=OUTAGE_RETRY_SECONDS) from error
         self._meters.captures.add(source=view.source.value, outcome="new" if created else "known")
         _log.info("capture.received", extra={"capture_id": str(view.id), "new": created})

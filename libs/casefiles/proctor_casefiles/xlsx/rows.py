@@ -12,7 +12,7 @@ from typing import Any
 from proctor_casefiles.categories import CategoryTable
 from proctor_casefiles.drafts import CaseDraft, Typical
 from proctor_casefiles.words import comparable, label, lookalike, trimmed
-from proctor_contracts.base import unstorable
+from proctor_contracts.base import nested_deeper, unstorable
 from proctor_contracts.enums import RetryPolicy
 from proctor_contracts.schemas.imports import ImportProblem
 
@@ -189,7 +189,7 @@ class _Reading:
             said = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
             self._note(column, f"is not valid JSON: {said}")
             return None
-        if _too_deep(value, _DEEPEST):
+        if nested_deeper(value, _DEEPEST):
             self._note(column, f"is nested deeper than {_DEEPEST} levels")
             return None
         return value
@@ -261,17 +261,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _too_deep(value: Any, levels: int) -> bool:
-    here = [value]
-    for _ in range(levels):
-        here = [
-            inner
-            for one in here
-            if isinstance(one, dict | list)
-            for inner in (one.values() if isinstance(one, dict) else one)
-        ]
-        if not here:
-            return False
-    return any(isinstance(one, dict | list) for one in here)

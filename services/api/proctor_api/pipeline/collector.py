@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from proctor_api.outage import again_when_away
 from proctor_chassis.bus.port import DeadLetter, Meta, RetryLater
 from proctor_store.repositories.outbox import Outgoing
 from proctor_store.session import Database, StoreUnavailable
@@ -18,8 +19,6 @@ from .settle import Settler
 __all__ = ["Collector"]
 
 log = logging.getLogger(__name__)
-
-OUTAGE_RETRY_SECONDS = 5
 
 
 class Collector:
@@ -58,9 +57,8 @@ class Collector:
             RetryLater: when the database is away or this process stops, which is never the report's fault.
         """
         try:
-            await self._batcher.add(report)
-        except StoreUnavailable as error:
-            raise RetryLater("the database is away", after=OUTAGE_RETRY_SECONDS) from error
+            with again_when_away():
+                await self._batcher.add(report)
         except Stopped as error:
             raise RetryLater("this process is stopping") from error
 
@@ -81,11 +79,9 @@ class Collector:
             await self._lost(loss)
 
     async def _lost(self, loss: Loss) -> None:
-        try:
+        with again_when_away():
             async with self._database.reading() as unit:
                 report = await report_of_loss(unit, loss, now=self._clock())
-        except StoreUnavailable as error:
-            raise RetryLater("the database is away", after=OUTAGE_RETRY_SECONDS) from error
         if report is not None:
             await self.report(report)
 
