@@ -6,6 +6,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PATHS := services libs tools tests examples benchmarks
 
+# Images often forbid Python to keep its bytecode; every command would then compile all it imports again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check fmt lint bench up down services services-stop lock clean
 
@@ -61,14 +64,18 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV)
 
 # --no-compile: Python compiles what it imports anyway, and compiling everything takes half of the time.
+# WARM compiles what every command imports, for shells whose Python may not keep bytecode.
+WARM := $(BIN)/python -c "import proctor_cli.embedded.local"
 $(VENV)/.embedded: requirements/embedded.txt pyproject.toml | $(BIN)/python
 	@test -e $(VENV)/.dev || echo "Installing the embedded runtime …"
 	@test -e $(VENV)/.dev || $(PIP) install -qq --no-compile -r requirements/embedded.txt
 	@test -e $(VENV)/.dev || $(PIP) install -qq --no-compile --no-deps -e .
+	@$(WARM)
 	@touch $@
 
 $(VENV)/.dev: requirements/dev.txt pyproject.toml | $(BIN)/python
 	@echo "Installing everything for working on Proctor …"
 	@$(PIP) install -qq --no-compile -r requirements/dev.txt
 	@$(PIP) install -qq --no-compile --no-deps -e .
+	@$(WARM)
 	@touch $@

@@ -50,10 +50,12 @@ def run(
     Raises:
         RuntimeError: when it ends with another exit code than expected.
     """
+    given = {**os.environ, **(env or {})}
+    given.pop("PYTHONDONTWRITEBYTECODE", None)  # as installed: nobody measures the compiler of every import
     before = os.times()
     started = time.perf_counter()
     process = subprocess.Popen(  # noqa: S603 - the benchmark's own commands
-        command, cwd=cwd, env={**os.environ, **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        command, cwd=cwd, env=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     peak = 0.0
     done = threading.Event()

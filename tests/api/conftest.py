@@ -22,7 +22,7 @@ from proctor_api.pipeline.settle import Settler
 from proctor_api.probes import Probes
 from proctor_api.usecases.accounts import AccountLimits
 from proctor_api.usecases.meta import MetaFailed
-from proctor_api.wiring import Services, build_services
+from proctor_api.wiring import Foundations, Services
 from proctor_chassis.metrics import Meters, prometheus_meters
 from proctor_contracts.enums import KeyKind
 from proctor_contracts.schemas.integrations import KeyCreate
@@ -203,19 +203,21 @@ async def services(  # noqa: PLR0917 - pytest gives fixtures by name
         hint=lambda _hints: None,
         meters=Meters(),
     )
-    services = build_services(
-        database=database,
-        clock=time.now,
-        monotonic=time.monotonic,
-        settler=settler,
-        hub=hub,
-        announce=bus.announce,
-        prices=prices,
-        judge=None,
-        pools=("default", "high"),
-        regex=QuickJsRegex(),
-        executor=pattern_thread,
-        meta=meta,
+    services = Services(
+        Foundations(
+            database=database,
+            clock=time.now,
+            monotonic=time.monotonic,
+            settler=settler,
+            hub=hub,
+            announce=bus.announce,
+            prices=prices,
+            judge=None,
+            pools=("default", "high"),
+            regex=QuickJsRegex(),
+            executor=pattern_thread,
+            meta=meta,
+        )
     )
     yield services
     await services.authenticator.aclose()

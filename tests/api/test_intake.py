@@ -83,7 +83,7 @@ async def stage(api: Api, services: Services, database: Database, time: Time) ->
         owner="test",
         alone=True,
     )
-    intake = CaptureIntake(captures=services.captures, meters=meters)
+    intake = CaptureIntake(captures=lambda: services.captures, meters=meters)
     await bus.start((*pipeline.subscriptions(), intake.subscription()))
     yield Stage(api, bus, await api.integration(), taken, refused, clock)
     await bus.stop(grace_seconds=1)

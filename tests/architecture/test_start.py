@@ -19,6 +19,9 @@ import pytest
         ("proctor_cli.embedded.local", "jsonschema"),
         ("proctor_cli.embedded.local", "openai"),
         ("proctor_cli.embedded.local", "openpyxl"),
+        ("proctor_cli.embedded.local", "proctor_api.usecases.captures"),
+        ("proctor_cli.embedded.local", "proctor_api.usecases.compares"),
+        ("proctor_cli.embedded.local", "proctor_casefiles"),
         ("proctor_cli.main", "pydantic"),
     ],
 )

@@ -20,7 +20,7 @@ from proctor_api.advancing import Advancing
 from proctor_api.auth import Caller
 from proctor_api.pipeline.assembly import Pipeline
 from proctor_api.usecases.accounts import AccountLimits
-from proctor_api.wiring import Services, build_services
+from proctor_api.wiring import Foundations, Services
 from proctor_chassis.bus import Bus, DeadSubscription, Listener, Meta, Subscription
 from proctor_chassis.metrics import Meters
 from proctor_contracts.agents import JudgeSettings
@@ -422,18 +422,20 @@ async def open_platform(
     )
     async with AsyncExitStack() as stack:
         executor = stack.enter_context(ThreadPoolExecutor(1))
-        services = build_services(
-            database=database,
-            clock=shifted.now,
-            monotonic=time.monotonic,
-            settler=pipeline.settler,
-            hub=pipeline.hub,
-            announce=pipeline.announce,
-            prices=prices,
-            judge=judge,
-            pools=("default", "high", "nowhere"),
-            regex=QuickJsRegex(),
-            executor=executor,
+        services = Services(
+            Foundations(
+                database=database,
+                clock=shifted.now,
+                monotonic=time.monotonic,
+                settler=pipeline.settler,
+                hub=pipeline.hub,
+                announce=pipeline.announce,
+                prices=prices,
+                judge=judge,
+                pools=("default", "high", "nowhere"),
+                regex=QuickJsRegex(),
+                executor=executor,
+            )
         )
         hands = workers or bus
         platform = Platform(
@@ -461,7 +463,7 @@ async def open_platform(
         consuming: list[Subscription | DeadSubscription] = []
         if collects:
             consuming += pipeline.subscriptions()
-            consuming.append(Advancing(rounds=services.rounds).subscription())
+            consuming.append(Advancing(rounds=lambda: services.rounds).subscription())
             consuming.append(
                 Subscription(
                     queue=SCHEDULER_RUNS, models={"run.completed": RunCompleted}, handler=noted, concurrency=8

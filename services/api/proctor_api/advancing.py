@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from proctor_chassis.bus.port import Meta, Subscription
 from proctor_contracts.messages import RunCompleted
 from proctor_contracts.topology import API_COMPARES
 
 from .outage import again_when_away
-from .usecases.compare_rounds import CompareRounds
+
+if TYPE_CHECKING:  # most processes that hear of runs compare nothing
+    from .usecases.compare_rounds import CompareRounds
 
 __all__ = ["Advancing"]
 
@@ -15,9 +20,9 @@ CONCURRENCY = 4
 
 
 class Advancing:
-    """Takes comparisons further when one of their runs is over."""
+    """Takes comparisons further when one of their runs is over; `rounds` is first asked for then."""
 
-    def __init__(self, *, rounds: CompareRounds) -> None:
+    def __init__(self, *, rounds: Callable[[], CompareRounds]) -> None:
         self._rounds = rounds
 
     def subscription(self) -> Subscription:
@@ -38,4 +43,4 @@ class Advancing:
         if event.compare_run_id is None:
             return
         with again_when_away():
-            await self._rounds.advance(event.account_id, event.compare_run_id)
+            await self._rounds().advance(event.account_id, event.compare_run_id)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 from proctor_chassis.bus.port import Meta, Permanent, Subscription
 from proctor_chassis.metrics import Meters
@@ -12,7 +14,9 @@ from proctor_contracts.topology import API_CAPTURES
 
 from .errors import ApiError
 from .outage import again_when_away
-from .usecases.captures import Captures
+
+if TYPE_CHECKING:  # most processes that could take captures are sent none
+    from .usecases.captures import Captures
 
 __all__ = ["CaptureIntake"]
 
@@ -22,9 +26,12 @@ _log = logging.getLogger(__name__)
 
 
 class CaptureIntake:
-    """Keeps what is pushed; what never can be kept goes to the dead letters with its reason."""
+    """Keeps what is pushed; what never can be kept goes to the dead letters with its reason.
 
-    def __init__(self, *, captures: Captures, meters: Meters) -> None:
+    `captures` is first asked for when one comes.
+    """
+
+    def __init__(self, *, captures: Callable[[], Captures], meters: Meters) -> None:
         self._captures = captures
         self._meters = meters
 
@@ -46,7 +53,7 @@ class CaptureIntake:
         """
         try:
             with again_when_away():
-                view, created = await self._captures.receive(event)
+                view, created = await self._captures().receive(event)
         except ApiError as error:
             # The error is not chained: its details would stand in the log, and may be somebody's data.
             code = _CODES.get(HTTPStatus(error.status), "invalid")

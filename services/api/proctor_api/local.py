@@ -42,11 +42,12 @@ from .intake import CaptureIntake
 from .pipeline.assembly import Pipeline
 from .usecases.accounts import AccountLimits
 from .usecases.exports import ExportFormat
-from .usecases.meta import MetaModel
-from .wiring import Services, build_services
+from .wiring import Foundations, Services
 
 if TYPE_CHECKING:  # read only where somebody imports cases
     from proctor_casefiles.categories import CategoryTable
+
+    from .usecases.meta import MetaModel
 
 __all__ = ["LOCAL_ACCOUNT", "LocalApi", "open_local", "problem_of"]
 
@@ -77,8 +78,8 @@ class LocalApi:
         self.services = services
         self.caller = caller
         self.pipeline = pipeline
-        self._intake = CaptureIntake(captures=services.captures, meters=meters or Meters())
-        self._advancing = Advancing(rounds=services.rounds)
+        self._intake = CaptureIntake(captures=lambda: services.captures, meters=meters or Meters())
+        self._advancing = Advancing(rounds=lambda: services.rounds)
 
     def subscriptions(self) -> tuple[Subscription | DeadSubscription, ...]:
         """The work queues that the API consumes."""
@@ -266,21 +267,23 @@ async def open_local(
         owner="local",
         alone=True,
     )
-    services = build_services(
-        database=database,
-        clock=clock,
-        monotonic=time.monotonic,
-        settler=pipeline.settler,
-        hub=pipeline.hub,
-        announce=pipeline.announce,
-        prices=prices,
-        judge=judge,
-        pools=LOCAL_POOLS,
-        regex=regex,
-        executor=executor,
-        languages=languages,
-        categories=categories,
-        meta=meta,
+    services = Services(
+        Foundations(
+            database=database,
+            clock=clock,
+            monotonic=time.monotonic,
+            settler=pipeline.settler,
+            hub=pipeline.hub,
+            announce=pipeline.announce,
+            prices=prices,
+            judge=judge,
+            pools=LOCAL_POOLS,
+            regex=regex,
+            executor=executor,
+            languages=languages,
+            categories=categories,
+            meta=meta,
+        )
     )
     try:
         await upgrade_database(database)

@@ -28,7 +28,7 @@ from .pipeline.assembly import Pipeline
 from .probes import Probes
 from .server import HttpServer
 from .settings import ApiSettings
-from .wiring import build_services
+from .wiring import Foundations, Services
 
 __all__ = ["ApiProcess"]
 
@@ -90,25 +90,27 @@ class ApiProcess:
             secrets=secrets or Secrets(environ={}, embedded=False, redactor=Redactor()),
             meters=meters,
         )
-        self._services = build_services(
-            database=self._database,
-            clock=clock.now,
-            monotonic=time.monotonic,
-            settler=self._pipeline.settler,
-            hub=self._pipeline.hub,
-            announce=self._pipeline.announce,
-            prices=prices,
-            judge=settings.judge,
-            pools=settings.pools,
-            regex=QuickJsRegex(),
-            executor=self._thread,
-            languages=installed_detector(),
-            meta=LlmMeta(settings=settings.meta, models=self._models),
-            categories=settings.categories,
-            pool_by_provider=settings.pool_by_provider,
+        self._services = Services(
+            Foundations(
+                database=self._database,
+                clock=clock.now,
+                monotonic=time.monotonic,
+                settler=self._pipeline.settler,
+                hub=self._pipeline.hub,
+                announce=self._pipeline.announce,
+                prices=prices,
+                judge=settings.judge,
+                pools=settings.pools,
+                regex=QuickJsRegex(),
+                executor=self._thread,
+                languages=installed_detector(),
+                meta=LlmMeta(settings=settings.meta, models=self._models),
+                categories=settings.categories,
+                pool_by_provider=settings.pool_by_provider,
+            )
         )
-        self._intake = CaptureIntake(captures=self._services.captures, meters=meters)
-        self._advancing = Advancing(rounds=self._services.rounds)
+        self._intake = CaptureIntake(captures=lambda: self._services.captures, meters=meters)
+        self._advancing = Advancing(rounds=lambda: self._services.rounds)
         probes = Probes(
             database=self._database,
             bus=self._bus,

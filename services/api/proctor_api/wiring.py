@@ -1,4 +1,8 @@
-"""Every use case of the API, put together once for both ways in: HTTP, and calls inside the process."""
+"""Every use case of the API, put together once for both ways in: HTTP, and calls inside the process.
+
+What every run needs is made at once; the rest is imported and made when it is first asked for, since one
+command plays its run and ends, and every module that it does not need is a part of its second.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from proctor_contracts.agents import JudgeSettings
@@ -19,139 +24,208 @@ from .auth import Authenticator
 from .pipeline.hub import Hub
 from .pipeline.settle import Settler
 from .usecases.accounts import Accounts
-from .usecases.agents import Agents
-from .usecases.bite import Biting
 from .usecases.bulk import CaseBulk
-from .usecases.captures import Captures
-from .usecases.case_files import CaseFiles
 from .usecases.cases import Cases
-from .usecases.compare_rounds import CompareRounds
-from .usecases.compares import Compares
 from .usecases.exports import Exports
 from .usecases.feed import Feed
 from .usecases.handlers import Handlers
-from .usecases.imports import Imports
 from .usecases.integrations import Integrations
-from .usecases.keys import Keys
-from .usecases.meta import MetaModel, NoMeta
-from .usecases.packs import Packs
-from .usecases.replay import Replay
 from .usecases.results import Results
 from .usecases.run_drafting import RunDrafter
 from .usecases.run_writing import RunWriter
 from .usecases.runs import Runs
-from .usecases.stability import CaseHistories
-from .usecases.text_imports import TextImports
 from .usecases.validation import CaseChecks, examiner
-from .usecases.variants import Variants
-from .usecases.versions import Versions
 
-if TYPE_CHECKING:  # read only where somebody imports cases
+if TYPE_CHECKING:
     from proctor_casefiles.categories import CategoryTable
 
-__all__ = ["Services", "build_services"]
+    from .usecases.agents import Agents
+    from .usecases.bite import Biting
+    from .usecases.captures import Captures
+    from .usecases.case_files import CaseFiles
+    from .usecases.compare_rounds import CompareRounds
+    from .usecases.compares import Compares
+    from .usecases.imports import Imports
+    from .usecases.keys import Keys
+    from .usecases.meta import MetaModel
+    from .usecases.packs import Packs
+    from .usecases.replay import Replay
+    from .usecases.stability import CaseHistories
+    from .usecases.text_imports import TextImports
+    from .usecases.variants import Variants
+    from .usecases.versions import Versions
+
+__all__ = ["Foundations", "Services"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
-    """What the API can do."""
-
-    database: Database
-    authenticator: Authenticator
-    accounts: Accounts
-    keys: Keys
-    integrations: Integrations
-    handlers: Handlers
-    cases: Cases
-    bulk: CaseBulk
-    histories: CaseHistories
-    biting: Biting
-    imports: Imports
-    text_imports: TextImports
-    case_files: CaseFiles
-    packs: Packs
-    captures: Captures
-    replay: Replay
-    runs: Runs
-    agents: Agents
-    versions: Versions
-    variants: Variants
-    compares: Compares
-    rounds: CompareRounds
-    results: Results
-    exports: Exports
-    feed: Feed
-
-
-def build_services(
-    *,
-    database: Database,
-    clock: Callable[[], datetime],
-    monotonic: Callable[[], float],
-    settler: Settler,
-    hub: Hub,
-    announce: Callable[[RunCancelled], Awaitable[None]],
-    prices: Prices,
-    judge: JudgeSettings | None,
-    pools: Sequence[str],
-    regex: RegexEngine,
-    executor: Executor,
-    languages: LanguageDetector | None = None,
-    meta: MetaModel | None = None,
-    pool_by_provider: Mapping[Provider, str] | None = None,
-    categories: CategoryTable | None = None,
-) -> Services:
-    """Put the use cases together; `executor` is the one thread on which `regex` may be used.
+class Foundations:
+    """What the use cases stand on; `executor` is the one thread on which `regex` may be used.
 
     Without `meta`, what asks a model for drafts answers with none and says so. `pool_by_provider` says which
     pool plays a provider's cells of comparisons, if not the default one. `categories` are the usual checks of
     cases by category, instead of those that Proctor brings.
     """
-    checks = CaseChecks(executor=executor, examine=examiner(regex=regex, languages=languages))
-    authenticator = Authenticator(database=database, clock=clock, monotonic=monotonic)
-    results = Results(database=database, clock=clock)
-    writer = RunWriter(settler=settler, clock=clock, prices=prices)
-    drafter = RunDrafter(judge=judge, pools=pools)
-    runs = Runs(
-        database=database,
-        settler=settler,
-        announce=announce,
-        clock=clock,
-        writer=writer,
-        drafter=drafter,
-    )
-    imports = Imports(database=database, clock=clock, checks=checks, categories=categories)
-    return Services(
-        database=database,
-        authenticator=authenticator,
-        accounts=Accounts(database=database, clock=clock),
-        keys=Keys(database=database, clock=clock, revoked=authenticator.forget),
-        integrations=Integrations(database=database, clock=clock),
-        handlers=Handlers(database=database, clock=clock),
-        cases=Cases(database=database, clock=clock, checks=checks),
-        bulk=CaseBulk(database=database, clock=clock, checks=checks),
-        histories=CaseHistories(database=database),
-        runs=runs,
-        agents=Agents(database=database, clock=clock),
-        versions=Versions(database=database, clock=clock),
-        variants=Variants(database=database, clock=clock, meta=meta),
-        compares=Compares(
+
+    database: Database
+    clock: Callable[[], datetime]
+    monotonic: Callable[[], float]
+    settler: Settler
+    hub: Hub
+    announce: Callable[[RunCancelled], Awaitable[None]]
+    prices: Prices
+    judge: JudgeSettings | None
+    pools: Sequence[str]
+    regex: RegexEngine
+    executor: Executor
+    languages: LanguageDetector | None = None
+    meta: MetaModel | None = None
+    pool_by_provider: Mapping[Provider, str] | None = None
+    categories: CategoryTable | None = None
+
+
+class Services:
+    """What the API can do."""
+
+    def __init__(self, base: Foundations) -> None:
+        self._base = base
+        self.database = database = base.database
+        clock = base.clock
+        self._checks = CaseChecks(
+            executor=base.executor, examine=examiner(regex=base.regex, languages=base.languages)
+        )
+        self._writer = RunWriter(settler=base.settler, clock=clock, prices=base.prices)
+        self._drafter = RunDrafter(judge=base.judge, pools=base.pools)
+        self.authenticator = Authenticator(database=database, clock=clock, monotonic=base.monotonic)
+        self.accounts = Accounts(database=database, clock=clock)
+        self.integrations = Integrations(database=database, clock=clock)
+        self.handlers = Handlers(database=database, clock=clock)
+        self.cases = Cases(database=database, clock=clock, checks=self._checks)
+        self.bulk = CaseBulk(database=database, clock=clock, checks=self._checks)
+        self.runs = Runs(
             database=database,
+            settler=base.settler,
+            announce=base.announce,
             clock=clock,
-            writer=writer,
-            drafter=drafter,
-            runs=runs,
-            pools=pool_by_provider or {},
-        ),
-        rounds=CompareRounds(database=database, clock=clock, writer=writer),
-        biting=Biting(database=database, executor=executor, regex=regex, languages=languages),
-        imports=imports,
-        text_imports=TextImports(imports=imports),
-        case_files=CaseFiles(database=database),
-        packs=Packs(database=database, clock=clock, checks=checks),
-        captures=Captures(database=database, clock=clock),
-        replay=Replay(database=database, clock=clock, checks=checks, meta=meta or NoMeta()),
-        results=results,
-        exports=Exports(results=results),
-        feed=Feed(database=database, hub=hub, clock=clock, monotonic=monotonic),
-    )
+            writer=self._writer,
+            drafter=self._drafter,
+        )
+        self.results = Results(database=database, clock=clock)
+        self.exports = Exports(results=self.results)
+        self.feed = Feed(database=database, hub=base.hub, clock=clock, monotonic=base.monotonic)
+
+    @cached_property
+    def keys(self) -> Keys:
+        """API keys of an account."""
+        from .usecases.keys import Keys
+
+        return Keys(database=self.database, clock=self._base.clock, revoked=self.authenticator.forget)
+
+    @cached_property
+    def histories(self) -> CaseHistories:
+        """How steady cases are over runs."""
+        from .usecases.stability import CaseHistories
+
+        return CaseHistories(database=self.database)
+
+    @cached_property
+    def biting(self) -> Biting:
+        """Whether the assertions of a suite would notice a fault."""
+        from .usecases.bite import Biting
+
+        base = self._base
+        return Biting(
+            database=self.database, executor=base.executor, regex=base.regex, languages=base.languages
+        )
+
+    @cached_property
+    def imports(self) -> Imports:
+        """Cases from workbooks."""
+        from .usecases.imports import Imports
+
+        base = self._base
+        return Imports(
+            database=self.database, clock=base.clock, checks=self._checks, categories=base.categories
+        )
+
+    @cached_property
+    def text_imports(self) -> TextImports:
+        """Cases from text files of other tools."""
+        from .usecases.text_imports import TextImports
+
+        return TextImports(imports=self.imports)
+
+    @cached_property
+    def case_files(self) -> CaseFiles:
+        """Cases written as workbooks."""
+        from .usecases.case_files import CaseFiles
+
+        return CaseFiles(database=self.database)
+
+    @cached_property
+    def packs(self) -> Packs:
+        """Packs of attacks."""
+        from .usecases.packs import Packs
+
+        return Packs(database=self.database, clock=self._base.clock, checks=self._checks)
+
+    @cached_property
+    def captures(self) -> Captures:
+        """Conversations from production."""
+        from .usecases.captures import Captures
+
+        return Captures(database=self.database, clock=self._base.clock)
+
+    @cached_property
+    def replay(self) -> Replay:
+        """Transcripts turned into cases."""
+        from .usecases.meta import NoMeta
+        from .usecases.replay import Replay
+
+        base = self._base
+        return Replay(
+            database=self.database, clock=base.clock, checks=self._checks, meta=base.meta or NoMeta()
+        )
+
+    @cached_property
+    def agents(self) -> Agents:
+        """The agent of an integration."""
+        from .usecases.agents import Agents
+
+        return Agents(database=self.database, clock=self._base.clock)
+
+    @cached_property
+    def versions(self) -> Versions:
+        """Versions of an agent's prompt."""
+        from .usecases.versions import Versions
+
+        return Versions(database=self.database, clock=self._base.clock)
+
+    @cached_property
+    def variants(self) -> Variants:
+        """Drafts of prompts by a model."""
+        from .usecases.variants import Variants
+
+        return Variants(database=self.database, clock=self._base.clock, meta=self._base.meta)
+
+    @cached_property
+    def compares(self) -> Compares:
+        """Comparisons of prompts and models."""
+        from .usecases.compares import Compares
+
+        base = self._base
+        return Compares(
+            database=self.database,
+            clock=base.clock,
+            writer=self._writer,
+            drafter=self._drafter,
+            runs=self.runs,
+            pools=base.pool_by_provider or {},
+        )
+
+    @cached_property
+    def rounds(self) -> CompareRounds:
+        """Rounds of comparisons that go on until they are decided."""
+        from .usecases.compare_rounds import CompareRounds
+
+        return CompareRounds(database=self.database, clock=self._base.clock, writer=self._writer)
