@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from proctor_contracts.agents import AgentSnapshot, HandlerSnapshot, JudgeSettings
+from proctor_contracts.alerts import CategoryChange
 from proctor_contracts.assertions import Contains, Judge, Regex, ToolCall
 from proctor_contracts.captures import CapturedEntry
 from proctor_contracts.cases import CaseBudget, CaseSnapshot, ScriptedMessage, ScriptedMulti
@@ -22,14 +23,17 @@ from proctor_contracts.messages import (
     LiveEvent,
     LiveHint,
     Message,
+    RegressionDetected,
     RunCancelled,
     RunCompleted,
+    ScheduleFired,
     Transient,
     WorkerHeartbeat,
 )
 from proctor_contracts.results import AssertionResult, CaseError, Evidence, JudgeVote, Verdict, Where
 from proctor_contracts.summary import GroupSummary, RunSummary
 from proctor_contracts.transcript import ToolCallRecord, TranscriptEntry, Usage
+from proctor_contracts.verdicts import RegressionVerdict
 
 __all__ = ["EXAMPLES"]
 
@@ -249,6 +253,7 @@ EXAMPLES: dict[str, Message | Transient] = {
         compare_run_id=UUID(int=7),
         prompt_overridden=True,
         schedule_id=UUID(int=8),
+        confirms_run_id=UUID(int=9),
         completed_at=AT + timedelta(minutes=3),
         summary=RunSummary(
             total=3,
@@ -274,6 +279,35 @@ EXAMPLES: dict[str, Message | Transient] = {
             critical_failed=("billing-double-charge",),
             errors_by_code={"timeout": 1},
         ),
+    ),
+    "schedule.fired": ScheduleFired(
+        account_id=UUID(int=5),
+        schedule_id=UUID(int=8),
+        tick_id=UUID(int=10),
+        planned_at=AT,
+        fire=1,
+    ),
+    "regression.detected": RegressionDetected(
+        run_id=RUN,
+        account_id=UUID(int=5),
+        integration_id=UUID(int=6),
+        verdict=RegressionVerdict.SUSPECTED,
+        categories=(
+            CategoryChange(
+                category="Мова",
+                current_avg=72,
+                baseline_avg=91,
+                delta_points=19,
+                verdict=RegressionVerdict.SUSPECTED,
+                p_value=0.0625,
+                n=5,
+                runs_used=7,
+                note="a rerun was asked for",
+            ),
+        ),
+        confirm=("Мова",),
+        trials=3,
+        confirmed_by=UUID(int=11),
     ),
     "run.cancelled": RunCancelled(run_ids=(RUN, UUID(int=9)), worker_id="runner-a-17"),
     "worker.heartbeat": WorkerHeartbeat(

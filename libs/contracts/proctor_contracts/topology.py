@@ -13,6 +13,7 @@ __all__ = [
     "ALERTER_RUNS",
     "API_CAPTURES",
     "API_COMPARES",
+    "API_REGRESSIONS",
     "API_SCHEDULES",
     "COLLECTOR_RESULTS",
     "CONTROL",
@@ -114,6 +115,7 @@ COLLECTOR_RESULTS = Queue(
 )
 API_CAPTURES = Queue("proctor.api.captures", (Binding(EVENTS, "capture.recorded"),))
 API_COMPARES = Queue("proctor.api.compares", (Binding(EVENTS, "run.completed"),))
+API_REGRESSIONS = Queue("proctor.api.regressions", (Binding(EVENTS, "regression.detected"),))
 API_SCHEDULES = Queue("proctor.api.schedules", (Binding(EVENTS, "schedule.fired"),))
 SCHEDULER_RUNS = Queue("proctor.scheduler.runs", (Binding(EVENTS, "run.completed"),))
 ALERTER_RUNS = Queue("proctor.alerter.runs", (Binding(EVENTS, "run.completed"),))
@@ -129,6 +131,8 @@ def work_queues(pools: tuple[str, ...] = ()) -> tuple[Queue, ...]:
         COLLECTOR_RESULTS,
         API_CAPTURES,
         API_COMPARES,
+        API_SCHEDULES,
+        API_REGRESSIONS,
         SCHEDULER_RUNS,
         ALERTER_RUNS,
         DEAD_LETTERS,

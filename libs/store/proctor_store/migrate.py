@@ -13,7 +13,7 @@ from .session import Database
 
 __all__ = ["HEAD", "upgrade", "upgrade_database", "version"]
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest revision in migrations/versions."""
 
 _LOCK = 0x50524F43  # any number, the same in every replica

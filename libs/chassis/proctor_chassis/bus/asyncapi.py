@@ -19,7 +19,9 @@ from proctor_contracts.messages import (
     CaseRequested,
     JudgeRequested,
     Message,
+    RegressionDetected,
     RunCompleted,
+    ScheduleFired,
 )
 from proctor_contracts.topology import DEAD, Binding, Queue, case_key, work_queues
 
@@ -31,6 +33,8 @@ _MODELS: Mapping[str, type[Message]] = {
     "case.judged": CaseJudged,
     "capture.recorded": CaptureRecorded,
     "run.completed": RunCompleted,
+    "schedule.fired": ScheduleFired,
+    "regression.detected": RegressionDetected,
 }
 
 

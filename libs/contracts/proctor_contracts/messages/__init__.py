@@ -5,6 +5,7 @@ from .captures import CaptureRecorded
 from .jobs import CaseRequested, JudgeCriterion, JudgeRequested
 from .outcomes import CaseExecuted, CaseJudged
 from .runs import LiveEvent, LiveHint, RunCancelled, RunCompleted, Transient, WorkerHeartbeat
+from .schedules import RegressionDetected, ScheduleFired
 
 __all__ = [
     "CaptureRecorded",
@@ -16,9 +17,11 @@ __all__ = [
     "LiveEvent",
     "LiveHint",
     "Message",
+    "RegressionDetected",
     "RunCancelled",
     "RunCompleted",
     "RunMessage",
+    "ScheduleFired",
     "Transient",
     "WorkerHeartbeat",
 ]

@@ -31,6 +31,7 @@ class RunCompleted(RunMessage):
     compare_run_id: UUID | None = None
     prompt_overridden: bool = False
     schedule_id: UUID | None = None
+    confirms_run_id: UUID | None = None
     completed_at: datetime
     summary: RunSummary
 

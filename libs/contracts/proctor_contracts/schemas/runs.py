@@ -127,10 +127,14 @@ class RunView(Wire):
     agent_id: UUID | None = None
     prompt_version_id: UUID | None = None
     compare_run_id: UUID | None = None
+    schedule_id: UUID | None = None
     rerun_of: UUID | None
+    confirms_run_id: UUID | None = None
     prompt_overridden: bool
     agent_models: tuple[str, ...] = ()
     judge_models: tuple[str, ...] = ()
+    agent_fingerprints: tuple[str, ...] = ()
+    judge_fingerprints: tuple[str, ...] = ()
     created_at: Timestamp
     started_at: Timestamp | None
     completed_at: Timestamp | None

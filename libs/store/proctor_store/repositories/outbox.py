@@ -9,7 +9,7 @@ from uuid import UUID
 
 from sqlalchemy import delete, func, insert, select
 
-from proctor_contracts.messages import RunMessage
+from proctor_contracts.messages import Message, RunMessage
 from proctor_contracts.topology import JOBS
 from proctor_store.padding import padded
 from proctor_store.session import Unit
@@ -29,10 +29,10 @@ class Outgoing:
     body: str
 
     @classmethod
-    def of(cls, message: RunMessage) -> Outgoing:
+    def of(cls, message: Message) -> Outgoing:
         """Write a message down as it will travel."""
         return cls(
-            message.run_id,
+            message.run_id if isinstance(message, RunMessage) else None,
             message.exchange.name,
             message.key(),
             message.id(),

@@ -49,6 +49,7 @@ class RunRow:
     prompt_overridden: bool
     compare_run_id: UUID | None
     schedule_id: UUID | None
+    confirms_run_id: UUID | None
     window: int
     total: int
     remaining: int
@@ -61,6 +62,8 @@ class RunRow:
     event_seq: int
     agent_models: list[str]
     judge_models: list[str]
+    agent_fingerprints: list[str] | None
+    judge_fingerprints: list[str] | None
     started_at: datetime | None
 
 
@@ -137,6 +140,7 @@ RUN_COLUMNS = (
     Run.prompt_overridden,
     Run.compare_run_id,
     Run.schedule_id,
+    Run.confirms_run_id,
     Run.window,
     Run.total,
     Run.remaining,
@@ -149,6 +153,8 @@ RUN_COLUMNS = (
     Run.event_seq,
     Run.agent_models,
     Run.judge_models,
+    Run.agent_fingerprints,
+    Run.judge_fingerprints,
     Run.started_at,
 )
 

@@ -29,6 +29,7 @@ class Integration(Updated, Base):
     model: Mapped[str | None] = mapped_column(String(256))
     endpoint: Mapped[Any] = mapped_column(JsonText, nullable=True)
     locale: Mapped[str | None] = mapped_column(String(8))
+    alerts: Mapped[Any] = mapped_column(JsonText, nullable=True)
 
 
 class Handler(Updated, Base):

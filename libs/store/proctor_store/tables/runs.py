@@ -21,6 +21,7 @@ class Run(Created, Base):
     `settings` holds everything that was snapshotted (agent, judge, gate, limits). `next_ordinal` is the first
     result not yet let out; `in_flight` counts jobs out and not executed, `judging` attempts waiting for the
     judge, `remaining` results not yet final. Counters change by SQL arithmetic under the row's lock only.
+    A run with `deleted_at` is gone for everybody; what it holds is being deleted in small batches.
     """
 
     __tablename__ = "test_runs"
@@ -28,6 +29,15 @@ class Run(Created, Base):
         Index("ix_test_runs_account_id_id", "account_id", "id"),
         Index("ix_test_runs_integration_id_id", "integration_id", "id"),
         Index("ix_test_runs_compare_run_id", "compare_run_id"),
+        Index("ix_test_runs_integration_id_completed_at", "integration_id", "completed_at"),
+        Index("ix_test_runs_completed_at", "completed_at"),
+        partial_index("ix_test_runs_schedule_id", "schedule_id", where="schedule_id IS NOT NULL"),
+        partial_index(
+            "uq_test_runs_confirms_run_id",
+            "confirms_run_id",
+            unique=True,
+            where="confirms_run_id IS NOT NULL",
+        ),
         partial_index(
             "ix_test_runs_running",
             "status",
@@ -69,15 +79,19 @@ class Run(Created, Base):
     gate_decision: Mapped[Any] = mapped_column(JsonText, nullable=True)
     agent_models: Mapped[Any] = mapped_column(JsonText)
     judge_models: Mapped[Any] = mapped_column(JsonText)
+    agent_fingerprints: Mapped[Any] = mapped_column(JsonText, nullable=True)
+    judge_fingerprints: Mapped[Any] = mapped_column(JsonText, nullable=True)
     agent_id: Mapped[UUID | None] = mapped_column(Guid)
     prompt_version_id: Mapped[UUID | None] = mapped_column(Guid)
     compare_run_id: Mapped[UUID | None] = mapped_column(Guid)
     schedule_id: Mapped[UUID | None] = mapped_column(Guid)
     rerun_of: Mapped[UUID | None] = mapped_column(Guid)
+    confirms_run_id: Mapped[UUID | None] = mapped_column(Guid)
     idempotency_key: Mapped[str | None] = mapped_column(String(128))
     idempotency_hash: Mapped[str | None] = mapped_column(String(64))
     started_at: Mapped[datetime | None] = mapped_column(Moment)
     completed_at: Mapped[datetime | None] = mapped_column(Moment)
+    deleted_at: Mapped[datetime | None] = mapped_column(Moment)
 
 
 class RunCase(Base):

@@ -62,6 +62,7 @@ class Applier:
     def _executed(self, run: RunWork, result: ResultWork, report: CaseExecuted) -> None:
         run.add["in_flight"] -= 1
         run.saw_model("agent_models", report.agent_model)
+        run.saw_model("agent_fingerprints", report.agent_fingerprint)
         result.spend("usage", report.usage, report.cost_micro_usd)
         result.change["duration_ms"] = (result.now("duration_ms") or 0) + report.duration_ms
         if report.error is None or not result.now("latencies"):
@@ -78,6 +79,7 @@ class Applier:
     def _judged(self, run: RunWork, result: ResultWork, report: CaseJudged) -> None:
         run.add["judging"] -= 1
         run.saw_model("judge_models", report.judge_model)
+        run.saw_model("judge_fingerprints", report.judge_fingerprint)
         result.spend("judge_usage", report.usage, report.cost_micro_usd)
         result.change["duration_ms"] = (result.now("duration_ms") or 0) + report.duration_ms
         payload = self.executed[(result.row.id, report.attempt)]

@@ -71,6 +71,7 @@ async def complete(unit: Unit, run: RunWork, *, now: datetime, status: RunStatus
             compare_run_id=run.row.compare_run_id,
             prompt_overridden=run.row.prompt_overridden,
             schedule_id=run.row.schedule_id,
+            confirms_run_id=run.row.confirms_run_id,
             completed_at=now,
             summary=summary,
         )

@@ -107,8 +107,8 @@ class RunWork:
             self.charged += micro
 
     def saw_model(self, kind: str, *names: str | None) -> None:
-        """Remember which model a provider says it used, so that a silent change can be seen."""
-        known: list[str] = self.put.get(kind, getattr(self.row, kind))
+        """Remember what a provider says it answered with, so that a silent change can be seen."""
+        known: list[str] = self.put.get(kind, getattr(self.row, kind)) or []
         new = [name for name in names if name and name not in known]
         if new:
             self.put[kind] = sorted({*known, *new})[:32]

@@ -56,6 +56,8 @@ class Draft:
     prompt_version_id: UUID | None = None
     compare_run_id: UUID | None = None
     rerun_of: UUID | None = None
+    schedule_id: UUID | None = None
+    confirms_run_id: UUID | None = None
     idempotency: tuple[str, str] | None = None
 
     async def parcels(self) -> AsyncIterator[Sequence[tuple[CaseSnapshot, str]]]:
@@ -165,6 +167,8 @@ class RunWriter:
             "prompt_version_id": draft.prompt_version_id,
             "compare_run_id": draft.compare_run_id,
             "rerun_of": draft.rerun_of,
+            "schedule_id": draft.schedule_id,
+            "confirms_run_id": draft.confirms_run_id,
             "idempotency_key": key,
             "idempotency_hash": digest,
             "created_at": self._clock(),

@@ -1,0 +1,108 @@
+"""What a schedule plays and whom it tells, and what became of its ticks."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import BeforeValidator, Field
+
+from .agents import JudgePolicy, JudgeSettings
+from .base import TYPED, SafeText, Strict
+from .enums import Provider, Runner
+from .gate import GateSettings
+from .schemas.integrations import Model, Prompt
+from .schemas.runs import CaseFilter
+from .weather import WeatherText
+
+__all__ = [
+    "CaseMode",
+    "Notifications",
+    "ScheduleMode",
+    "ScheduledRun",
+    "TickStatus",
+    "Waiting",
+]
+
+
+class TickStatus(StrEnum):
+    """What became of one planned time: nothing is lost without a record.
+
+    `waiting` may still fire; `fired` asked for a run, `started` has one; `missed` was passed over because the
+    scheduler was away or the tick before still waited; `refused` can never be played, its reason says why.
+    """
+
+    WAITING = "waiting"
+    FIRED = "fired"
+    STARTED = "started"
+    MISSED = "missed"
+    REFUSED = "refused"
+
+
+class Waiting(StrEnum):
+    """Why a due schedule creates nothing yet."""
+
+    PREVIOUS_RUN = "previous_run"
+    QUOTA = "quota"
+    BALANCE = "balance"
+
+
+class ScheduledRun(Strict):
+    """How each run of a schedule is started: as a run by hand, without `caseIds` all active cases."""
+
+    case_ids: Annotated[tuple[UUID, ...], Field(max_length=10_000)] | None = None
+    case_filter: CaseFilter | None = None
+    agent_prompt_override: Prompt | None = None
+    score_threshold: Annotated[int, Field(ge=0, le=100), TYPED] | None = None
+    runner: Runner = Runner.SCRIPTED
+    dry_run: bool = True
+    retries_on_failure: Annotated[int, Field(ge=0, le=5), TYPED] = 0
+    repeats: Annotated[int, Field(ge=1, le=20), TYPED] = 1
+    budget_cents: Annotated[float, Field(gt=0, le=100_000_000), TYPED] | None = None
+    budget_mode: Literal["enforce", "best_effort"] = "enforce"
+    provider: Provider | None = None
+    model: Model | None = None
+    prompt_version_id: UUID | None = None
+    tags: Annotated[
+        tuple[Annotated[SafeText, Field(min_length=1, max_length=64)], ...], Field(max_length=50)
+    ] = ()
+    concurrency: Annotated[int, Field(ge=1, le=1000), TYPED] | None = None
+    judge: JudgeSettings | None = None
+    judge_policy: JudgePolicy = "always"
+    on_tool_error: Literal["error", "continue"] = "continue"
+    weather: Annotated[tuple[WeatherText, ...], Field(max_length=20)] = ()
+    gate: GateSettings | None = None
+    pool: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,32}$")] = "default"
+    case_timeout_ms: Annotated[int, Field(ge=1_000, le=1_800_000), TYPED] | None = None
+
+
+class CaseMode(Strict):
+    """Play cases, each time as they are then."""
+
+    kind: Literal["case"] = "case"
+    run: ScheduledRun = ScheduledRun()
+
+
+def _named(value: Any) -> Any:
+    """Read a mode that is only its name."""
+    return {"kind": value} if isinstance(value, str) else value
+
+
+ScheduleMode = Annotated[CaseMode, BeforeValidator(_named)]
+"""What a schedule plays; a bare `"case"` is read as `{"kind": "case"}`."""
+
+
+class Notifications(Strict):
+    """Whom a schedule tells of what, over the integration's alert webhook.
+
+    `threshold` counts runs in a row that ended `failed` (nothing could be found out), which a lost
+    gate never is; `on_recovery` tells once of the first run after them that did complete. Runs in a row that
+    lost their gate are told of by choice, with a threshold of their own.
+    """
+
+    on_failure: bool = True
+    threshold: Annotated[int, Field(ge=1, le=100), TYPED] = 1
+    on_recovery: bool = False
+    on_gate_failure: bool = False
+    gate_threshold: Annotated[int, Field(ge=1, le=100), TYPED] = 1
