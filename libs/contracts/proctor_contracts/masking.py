@@ -1,0 +1,44 @@
+"""Addresses of webhooks as they may be shown: whoever holds the whole one can post there."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+__all__ = ["MASK", "masked_url"]
+
+MASK = "***"
+"""Stands for a part that is not shown; no address that is sent to holds it."""
+
+_WHOLE_PATH_IS_SECRET = ("hooks.slack.com",)
+_LONG = 20
+_SECRET_LOOKING = re.compile(r"(?=.*[0-9A-Z]).{8,}")
+
+
+def masked_url(url: str) -> str:
+    """Show an address without what may be secret in it: credentials, values of the query, tokens in its path.
+
+    A segment of the path counts as a token when it is long, or holds digits or capitals and is not short.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return MASK
+    user, _, host = parts.netloc.rpartition("@")
+    shown = f"{parts.scheme}://{f'{MASK}@' if user else ''}{host}"
+    hidden = (parts.hostname or "").endswith(_WHOLE_PATH_IS_SECRET)
+    shown += "/".join(_segment(one, hidden=hidden) for one in parts.path.split("/"))
+    if parts.query:
+        shown += "?" + "&".join(_pair(one) for one in parts.query.split("&"))
+    return shown + (f"#{MASK}" if parts.fragment else "")
+
+
+def _segment(text: str, *, hidden: bool) -> str:
+    secret = hidden or len(text) >= _LONG or _SECRET_LOOKING.fullmatch(text)
+    return MASK if text and secret else text
+
+
+def _pair(text: str) -> str:
+    name, equals, _ = text.partition("=")
+    # A query that is a single word may be the token itself.
+    return f"{name}={MASK}" if equals else MASK
