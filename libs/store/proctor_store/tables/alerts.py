@@ -23,7 +23,10 @@ class RunLook(Updated, Base):
     """
 
     __tablename__ = "run_looks"
-    __table_args__ = (partial_index("ix_run_looks_asked", "updated_at", where="state <> 'settled'"),)
+    __table_args__ = (
+        partial_index("ix_run_looks_asked", "updated_at", where="state <> 'settled'"),
+        partial_index("ix_run_looks_settled", "updated_at", where="state = 'settled'"),
+    )
 
     run_id: Mapped[UUID] = mapped_column(ForeignKey("test_runs.id", ondelete="CASCADE"), primary_key=True)
     account_id: Mapped[UUID] = mapped_column(ForeignKey("accounts.id", ondelete="CASCADE"))
@@ -47,6 +50,7 @@ class Alert(Created, Base):
     __table_args__ = (
         UniqueConstraint("run_id", "kind"),
         Index("ix_alerts_account_id_id", "account_id", "id"),
+        Index("ix_alerts_created_at", "created_at"),
     )
 
     id: Mapped[UUID] = mapped_column(Guid, primary_key=True)

@@ -32,6 +32,7 @@ class OutboxDeadRow(Created, Base):
     """A message that could not be published, with the reason; its case has ended in `error`."""
 
     __tablename__ = "outbox_dead"
+    __table_args__ = (Index("ix_outbox_dead_created_at", "created_at"),)
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=True)
     run_id: Mapped[UUID | None] = mapped_column(Guid)

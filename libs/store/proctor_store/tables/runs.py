@@ -21,7 +21,8 @@ class Run(Created, Base):
     `settings` holds everything that was snapshotted (agent, judge, gate, limits). `next_ordinal` is the first
     result not yet let out; `in_flight` counts jobs out and not executed, `judging` attempts waiting for the
     judge, `remaining` results not yet final. Counters change by SQL arithmetic under the row's lock only.
-    A run with `deleted_at` is gone for everybody; what it holds is being deleted in small batches.
+    A run with `deleted_at` is gone for everybody; what it holds is being deleted in small batches. One whose
+    export before that failed waits until `export_after`, longer after each of its `export_failures`.
     """
 
     __tablename__ = "test_runs"
@@ -30,7 +31,8 @@ class Run(Created, Base):
         Index("ix_test_runs_integration_id_id", "integration_id", "id"),
         Index("ix_test_runs_compare_run_id", "compare_run_id"),
         Index("ix_test_runs_integration_id_completed_at", "integration_id", "completed_at"),
-        Index("ix_test_runs_completed_at", "completed_at"),
+        Index("ix_test_runs_status_completed_at", "status", "completed_at"),
+        partial_index("ix_test_runs_deleted_at", "deleted_at", where="deleted_at IS NOT NULL"),
         partial_index("ix_test_runs_schedule_id", "schedule_id", where="schedule_id IS NOT NULL"),
         partial_index(
             "uq_test_runs_confirms_run_id",
@@ -92,6 +94,8 @@ class Run(Created, Base):
     started_at: Mapped[datetime | None] = mapped_column(Moment)
     completed_at: Mapped[datetime | None] = mapped_column(Moment)
     deleted_at: Mapped[datetime | None] = mapped_column(Moment)
+    export_failures: Mapped[int] = mapped_column(Integer, server_default="0")
+    export_after: Mapped[datetime | None] = mapped_column(Moment)
 
 
 class RunCase(Base):

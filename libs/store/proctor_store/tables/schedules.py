@@ -56,6 +56,7 @@ class ScheduleTick(Created, Base):
     __table_args__ = (
         UniqueConstraint("schedule_id", "planned_at"),
         Index("ix_schedule_ticks_account_id_fired_at", "account_id", "fired_at"),
+        Index("ix_schedule_ticks_planned_at", "planned_at"),
     )
 
     id: Mapped[UUID] = mapped_column(Guid, primary_key=True)

@@ -38,6 +38,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("run_id", "kind", name=op.f("uq_alerts_run_id_kind")),
     )
     op.create_index("ix_alerts_account_id_id", "alerts", ["account_id", "id"], unique=False)
+    op.create_index("ix_alerts_created_at", "alerts", ["created_at"], unique=False)
     op.create_table(
         "test_schedules",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -152,6 +153,14 @@ def upgrade() -> None:
         sqlite_where=sa.text("state <> 'settled'"),
         postgresql_where=sa.text("state <> 'settled'"),
     )
+    op.create_index(
+        "ix_run_looks_settled",
+        "run_looks",
+        ["updated_at"],
+        unique=False,
+        sqlite_where=sa.text("state = 'settled'"),
+        postgresql_where=sa.text("state = 'settled'"),
+    )
     op.create_table(
         "schedule_ticks",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -186,6 +195,7 @@ def upgrade() -> None:
     op.create_index(
         "ix_schedule_ticks_account_id_fired_at", "schedule_ticks", ["account_id", "fired_at"], unique=False
     )
+    op.create_index("ix_schedule_ticks_planned_at", "schedule_ticks", ["planned_at"], unique=False)
     op.create_table(
         "delivery_attempts",
         sa.Column("delivery_id", sa.Uuid(), nullable=False),
@@ -208,7 +218,18 @@ def upgrade() -> None:
     op.add_column("test_runs", sa.Column("judge_fingerprints", sa.Text(), nullable=True))
     op.add_column("test_runs", sa.Column("confirms_run_id", sa.Uuid(), nullable=True))
     op.add_column("test_runs", sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=True))
-    op.create_index("ix_test_runs_completed_at", "test_runs", ["completed_at"], unique=False)
+    op.add_column("test_runs", sa.Column("export_failures", sa.Integer(), server_default="0", nullable=False))
+    op.add_column("test_runs", sa.Column("export_after", sa.DateTime(timezone=True), nullable=True))
+    op.create_index("ix_test_runs_status_completed_at", "test_runs", ["status", "completed_at"], unique=False)
+    op.create_index(
+        "ix_test_runs_deleted_at",
+        "test_runs",
+        ["deleted_at"],
+        unique=False,
+        sqlite_where=sa.text("deleted_at IS NOT NULL"),
+        postgresql_where=sa.text("deleted_at IS NOT NULL"),
+    )
+    op.create_index("ix_outbox_dead_created_at", "outbox_dead", ["created_at"], unique=False)
     op.create_index(
         "ix_test_runs_integration_id_completed_at",
         "test_runs",
@@ -238,15 +259,21 @@ def downgrade() -> None:
     op.drop_index("uq_test_runs_confirms_run_id", table_name="test_runs")
     op.drop_index("ix_test_runs_schedule_id", table_name="test_runs")
     op.drop_index("ix_test_runs_integration_id_completed_at", table_name="test_runs")
-    op.drop_index("ix_test_runs_completed_at", table_name="test_runs")
+    op.drop_index("ix_outbox_dead_created_at", table_name="outbox_dead")
+    op.drop_index("ix_test_runs_deleted_at", table_name="test_runs")
+    op.drop_index("ix_test_runs_status_completed_at", table_name="test_runs")
+    op.drop_column("test_runs", "export_after")
+    op.drop_column("test_runs", "export_failures")
     op.drop_column("test_runs", "deleted_at")
     op.drop_column("test_runs", "confirms_run_id")
     op.drop_column("test_runs", "judge_fingerprints")
     op.drop_column("test_runs", "agent_fingerprints")
     op.drop_column("integrations", "alerts")
     op.drop_table("delivery_attempts")
+    op.drop_index("ix_schedule_ticks_planned_at", table_name="schedule_ticks")
     op.drop_index("ix_schedule_ticks_account_id_fired_at", table_name="schedule_ticks")
     op.drop_table("schedule_ticks")
+    op.drop_index("ix_run_looks_settled", table_name="run_looks")
     op.drop_index("ix_run_looks_asked", table_name="run_looks")
     op.drop_table("run_looks")
     op.drop_index("ix_alert_deliveries_due", table_name="alert_deliveries")
@@ -256,5 +283,6 @@ def downgrade() -> None:
     op.drop_index("ix_test_schedules_due", table_name="test_schedules")
     op.drop_index("ix_test_schedules_account_id_id", table_name="test_schedules")
     op.drop_table("test_schedules")
+    op.drop_index("ix_alerts_created_at", table_name="alerts")
     op.drop_index("ix_alerts_account_id_id", table_name="alerts")
     op.drop_table("alerts")
