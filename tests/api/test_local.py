@@ -16,7 +16,7 @@ from proctor_api.local import LocalApi, open_local, problem_of
 from proctor_chassis.bus.inprocess import InProcessBus
 from proctor_contracts.enums import ResultStatus, RunStatus
 from proctor_contracts.schemas.cases import BulkCases
-from proctor_contracts.schemas.integrations import IntegrationCreate
+from proctor_contracts.schemas.integrations import IntegrationFields
 from proctor_contracts.schemas.runs import Rerun, RunCreate
 from proctor_grading.regex import QuickJsRegex
 from tests.support.platform import JUDGE, PRICES, FakeRunner, case
@@ -50,7 +50,7 @@ async def opened(folder: Path, thread: ThreadPoolExecutor) -> AsyncIterator[tupl
 
 async def start(api: LocalApi, *names: str) -> UUID:
     made = await api.upsert_integration(
-        IntegrationCreate.model_validate({"name": "бот", "provider": "anthropic"})
+        IntegrationFields.model_validate({"name": "бот", "provider": "anthropic"})
     )
     saved = await api.bulk_upsert_cases(
         BulkCases.model_validate({"integrationId": made.id, "cases": [case(name) for name in names]})

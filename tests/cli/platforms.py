@@ -29,7 +29,7 @@ from proctor_contracts.schemas.imports import ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
-    IntegrationCreate,
+    IntegrationFields,
     IntegrationView,
 )
 from proctor_contracts.schemas.runs import (
@@ -83,7 +83,7 @@ class FakePlatform(FakeVersions):
     refuse: dict[str, Exception] = field(default_factory=dict)
     waiting: asyncio.Event = field(default_factory=asyncio.Event)
     documents: dict[UUID, RunDocument] = field(default_factory=dict)
-    integration: IntegrationCreate | None = None
+    integration: IntegrationFields | None = None
     handlers: tuple[HandlerCreate, ...] = ()
     started: list[RunCreate] = field(default_factory=list)
     reran: list[Rerun] = field(default_factory=list)
@@ -102,7 +102,7 @@ class FakePlatform(FakeVersions):
         if name in self.refuse:
             raise self.refuse[name]
 
-    async def upsert_integration(self, integration: IntegrationCreate) -> IntegrationView:
+    async def upsert_integration(self, integration: IntegrationFields) -> IntegrationView:
         self._may("upsert_integration")
         self.integration = integration
         return IntegrationView(id=self.bot, created_at=START, updated_at=START, **dict(integration))
@@ -128,7 +128,7 @@ class FakePlatform(FakeVersions):
         self._may("find_integration")
         if name_or_id == NOBODY:
             raise refusal(404, "not_found")
-        found = await self.upsert_integration(IntegrationCreate(name=name_or_id))
+        found = await self.upsert_integration(IntegrationFields(name=name_or_id))
         return found.model_copy(update={"id": self.bot})
 
     async def seed_adversarial(self, wanted: SeedAdversarial) -> SeedOutcome:

@@ -16,7 +16,7 @@ from proctor_cli.remote import RemotePlatform, open_remote
 from proctor_contracts.assertions import Outcome
 from proctor_contracts.cases import CaseFields, ScriptedSingle
 from proctor_contracts.schemas.cases import BulkCases
-from proctor_contracts.schemas.integrations import HandlerCreate, IntegrationCreate
+from proctor_contracts.schemas.integrations import HandlerCreate, IntegrationFields
 from proctor_contracts.schemas.runs import RunCreate
 from proctor_contracts.stability import StabilityReport
 from tests.reports.documents import document, mixed, uid
@@ -166,7 +166,7 @@ async def test_an_integration_is_changed_where_its_name_is_known_on_any_page() -
     )
     server.on("PATCH", f"/api/integrations/{uid(2)}", data(bot("mine", uid(2))))
     async with server.client() as platform:
-        view = await platform.upsert_integration(IntegrationCreate(name="mine", provider="replay"))
+        view = await platform.upsert_integration(IntegrationFields(name="mine", provider="replay"))
     assert view.id == uid(2)
     method, path, body, _ = server.seen[-1]
     assert (method, path) == ("PATCH", f"/api/integrations/{uid(2)}")

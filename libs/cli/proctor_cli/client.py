@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the schemas cost more to import than most commands take
     from proctor_contracts.schemas.integrations import (
         HandlerCreate,
         HandlerView,
-        IntegrationCreate,
+        IntegrationFields,
         IntegrationView,
     )
     from proctor_contracts.schemas.runs import Rerun, ResultsPage, RunCreate, RunDocument, RunEvent, RunView
@@ -50,7 +50,7 @@ class Platform(PromptVersions, Protocol):
 
     outlives: bool
 
-    async def upsert_integration(self, integration: IntegrationCreate) -> IntegrationView:
+    async def upsert_integration(self, integration: IntegrationFields) -> IntegrationView:
         """Create the integration, or make the one of this name exactly so (unset fields are cleared)."""
         ...
 

@@ -21,7 +21,7 @@ from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
-    IntegrationCreate,
+    IntegrationFields,
     IntegrationView,
 )
 from proctor_contracts.schemas.runs import Rerun, ResultsPage, RunCreate, RunDocument, RunEvent, RunView
@@ -65,7 +65,7 @@ class RemotePlatform(RemoteVersions):
         """Whether something that calls itself alive answers at the URL."""
         return await self._http.healthy()
 
-    async def upsert_integration(self, integration: IntegrationCreate) -> IntegrationView:
+    async def upsert_integration(self, integration: IntegrationFields) -> IntegrationView:
         """Create the integration or make the one of its name so."""
         body = integration.model_dump(mode="json")
         async for view in self._http.listed("/integrations"):

@@ -22,7 +22,7 @@ from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
-    IntegrationCreate,
+    IntegrationFields,
     IntegrationView,
 )
 from proctor_contracts.schemas.runs import Rerun, ResultsPage, RunCreate, RunDocument, RunEvent, RunView
@@ -104,7 +104,7 @@ class LocalApi:
             await self.services.runs.cancel(self.caller, run)
         return left
 
-    async def upsert_integration(self, integration: IntegrationCreate) -> IntegrationView:
+    async def upsert_integration(self, integration: IntegrationFields) -> IntegrationView:
         """Create the integration, or make the one of this name exactly so."""
         return await self.services.integrations.upsert(self.caller, integration)
 

@@ -16,7 +16,7 @@ from proctor_contracts.schemas.imports import CaseFormat, ImportOutcome
 from proctor_contracts.schemas.integrations import (
     HandlerCreate,
     HandlerView,
-    IntegrationCreate,
+    IntegrationFields,
     IntegrationView,
 )
 from proctor_contracts.schemas.runs import Rerun, ResultsPage, RunCreate, RunDocument, RunEvent, RunView
@@ -39,7 +39,7 @@ class EmbeddedPlatform(EmbeddedVersions):
     def __init__(self, api: LocalApi) -> None:
         self._api = api
 
-    async def upsert_integration(self, integration: IntegrationCreate) -> IntegrationView:
+    async def upsert_integration(self, integration: IntegrationFields) -> IntegrationView:
         """Create the integration or make the one of its name so."""
         with translated():
             return await self._api.upsert_integration(integration)

@@ -13,7 +13,7 @@ from proctor_contracts.base import TYPED, SafeText, Strict
 from proctor_contracts.cases import CaseFields
 from proctor_contracts.enums import Provider, Runner
 from proctor_contracts.gate import GateSettings
-from proctor_contracts.schemas.integrations import HandlerCreate, IntegrationCreate, Model
+from proctor_contracts.schemas.integrations import HandlerCreate, IntegrationFields, Model
 from proctor_contracts.weather import WeatherText
 
 from .problems import Path, SuiteProblem
@@ -28,7 +28,7 @@ class FileReference(Strict):
     file: Annotated[SafeText, Field(min_length=1, max_length=1_000)]
 
 
-class SuiteIntegration(IntegrationCreate):
+class SuiteIntegration(IntegrationFields):
     """The bot under test, with its tools."""
 
     handlers: Annotated[tuple[HandlerCreate, ...], Field(max_length=500)] = ()
@@ -98,10 +98,10 @@ class Suite:
         return self.header.gate or GateSettings(min_pass_rate=1)
 
     @property
-    def integration(self) -> IntegrationCreate:
+    def integration(self) -> IntegrationFields:
         """The bot, without its tools."""
         fields = self.header.integration
-        return IntegrationCreate(**{name: getattr(fields, name) for name in IntegrationCreate.model_fields})
+        return IntegrationFields(**{name: getattr(fields, name) for name in IntegrationFields.model_fields})
 
     @property
     def handlers(self) -> tuple[HandlerCreate, ...]:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field
 
+from proctor_contracts.alerts import AlertSettings
 from proctor_contracts.base import SafeText, Strict, Wire
 from proctor_contracts.effects import HandlerEffect
 from proctor_contracts.endpoint import HttpEndpoint, SecretRef, checked_headers
@@ -21,6 +22,7 @@ __all__ = [
     "HandlerPatch",
     "HandlerView",
     "IntegrationCreate",
+    "IntegrationFields",
     "IntegrationPatch",
     "IntegrationView",
     "KeyCreate",
@@ -64,7 +66,7 @@ HandlerHeaders = Annotated[dict[str, SafeText | SecretRef], AfterValidator(check
 Model = Annotated[SafeText, Field(min_length=1, max_length=256)]
 
 
-class IntegrationCreate(Strict):
+class IntegrationFields(Strict):
     """A deployed bot: how to reach it and what it was told."""
 
     name: IntegrationName
@@ -76,8 +78,14 @@ class IntegrationCreate(Strict):
     locale: Annotated[str, Field(pattern=r"^[a-z]{2}(-[A-Z]{2})?$")] | None = None
 
 
+class IntegrationCreate(IntegrationFields):
+    """A deployed bot, and whom to alert when it gets worse."""
+
+    alerts: AlertSettings | None = None
+
+
 class IntegrationPatch(Strict):
-    """Named fields change; an explicit null clears a nullable one."""
+    """Named fields change, those of `alerts` too; an explicit null clears a nullable one."""
 
     name: IntegrationName | None = None
     agent_prompt: Prompt | None = None
@@ -86,10 +94,11 @@ class IntegrationPatch(Strict):
     model: Model | None = None
     endpoint: HttpEndpoint | None = None
     locale: Annotated[str, Field(pattern=r"^[a-z]{2}(-[A-Z]{2})?$")] | None = None
+    alerts: AlertSettings | None = None
 
 
 class IntegrationView(Wire):
-    """An integration as stored; header secrets stay references."""
+    """An integration as stored; secrets stay references, and `alerts.webhookUrl` hides what may be one."""
 
     id: UUID
     name: str
@@ -99,6 +108,7 @@ class IntegrationView(Wire):
     model: str | None
     endpoint: HttpEndpoint | None
     locale: str | None
+    alerts: AlertSettings | None = None
     created_at: Timestamp
     updated_at: Timestamp
 

@@ -30,12 +30,13 @@ _COLUMNS = (
     Integration.locale,
     Integration.created_at,
     Integration.updated_at,
+    Integration.alerts,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class IntegrationRecord:
-    """An integration; `endpoint` is the wire form (camelCase)."""
+    """An integration; `endpoint` and `alerts` are the wire forms (camelCase)."""
 
     id: UUID
     account_id: UUID
@@ -48,6 +49,7 @@ class IntegrationRecord:
     locale: str | None
     created_at: datetime
     updated_at: datetime
+    alerts: dict[str, Any] | None = None
 
 
 async def create(unit: Unit, integration: IntegrationRecord) -> None:

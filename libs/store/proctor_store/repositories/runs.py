@@ -74,6 +74,7 @@ async def listing(
     status: str | None,
     trigger: str | None,
     compare_run_id: UUID | None,
+    schedule_id: UUID | None = None,
     tag: str | None,
     before: UUID | None,
     skip: int,
@@ -89,6 +90,8 @@ async def listing(
         wanted.append(Run.trigger == trigger)
     if compare_run_id is not None:
         wanted.append(Run.compare_run_id == compare_run_id)
+    if schedule_id is not None:
+        wanted.append(Run.schedule_id == schedule_id)
     if tag is not None:
         wanted.append(has_tag(Run.tags, tag, dialect=unit.dialect))
     total = (await unit.connection.execute(select(func.count()).select_from(Run).where(*wanted))).scalar_one()

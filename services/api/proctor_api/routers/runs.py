@@ -31,6 +31,7 @@ async def list_runs(
     status: Annotated[RunStatus | None, Query()] = None,
     trigger: Annotated[Trigger | None, Query()] = None,
     compare_run_id: Annotated[UUID | None, Query(alias="compareRunId")] = None,
+    schedule_id: Annotated[UUID | None, Query(alias="scheduleId")] = None,
     tag: Annotated[str | None, Query(max_length=64)] = None,
 ) -> Response:
     """List runs, newest first; every given filter must hold."""
@@ -41,6 +42,7 @@ async def list_runs(
         status=status,
         trigger=trigger,
         compare_run_id=compare_run_id,
+        schedule_id=schedule_id,
         tag=tag,
     )
     return page_answer(request, listing, listing.meta)

@@ -15,12 +15,19 @@ from proctor_contracts.endpoint import HttpEndpoint, endpoint_problem
 from proctor_contracts.enums import Provider
 from proctor_contracts.ids import new_id
 from proctor_contracts.schemas.common import FieldProblem, Listing, Meta
-from proctor_contracts.schemas.integrations import IntegrationCreate, IntegrationPatch, IntegrationView
+from proctor_contracts.schemas.integrations import (
+    IntegrationCreate,
+    IntegrationFields,
+    IntegrationPatch,
+    IntegrationView,
+)
 from proctor_store.conflicts import Duplicate, Vanished
 from proctor_store.paging import Page
 from proctor_store.repositories import integrations
 from proctor_store.repositories.integrations import IntegrationRecord
 from proctor_store.session import Database, Unit
+
+from .alert_settings import alert_settings, patched_alerts, shown_alerts
 
 __all__ = ["Integrations", "integration_of", "integration_view"]
 
@@ -39,9 +46,10 @@ class Integrations:
         """Add an integration.
 
         Raises:
-            ApiError: 400 for an endpoint that does not fit, 409 for a name taken, 413 for the prompt.
+            ApiError: 400 for an endpoint that does not fit or a webhook that may not be called, 409 for a
+                name taken, 413 for the prompt.
         """
-        record = self._new(caller, body)
+        record = replace(self._new(caller, body), alerts=alert_settings(body.alerts))
         try:
             async with self._database.transaction() as unit:
                 await integrations.create(unit, record)
@@ -51,8 +59,10 @@ class Integrations:
             raise not_found("account") from error
         return integration_view(record)
 
-    async def upsert(self, caller: Caller, body: IntegrationCreate) -> IntegrationView:
+    async def upsert(self, caller: Caller, body: IntegrationFields) -> IntegrationView:
         """Add the integration, or make the one of this name exactly so: fields not given are cleared.
+
+        Its alerts are no part of this, and stay.
 
         Raises:
             ApiError: as `create`.
@@ -64,7 +74,7 @@ class Integrations:
                 if found is None:
                     await integrations.create(unit, wanted)
                     return integration_view(wanted)
-                kept = replace(wanted, id=found.id, created_at=found.created_at)
+                kept = replace(wanted, id=found.id, created_at=found.created_at, alerts=found.alerts)
                 return integration_view(await self._save(unit, found, kept))
         except Duplicate as error:
             raise _taken(error, wanted.name) from error
@@ -104,6 +114,8 @@ class Integrations:
         try:
             async with self._database.transaction() as unit:
                 found = await integration_of(unit, caller, integration_id, lock=True)
+                if "alerts" in named:
+                    named["alerts"] = patched_alerts(found.alerts, body.alerts)
                 wanted = replace(found, **named)
                 _check(wanted)
                 return integration_view(await self._save(unit, found, wanted))
@@ -120,7 +132,7 @@ class Integrations:
             if not await integrations.remove(unit, caller.account_id, integration_id):
                 raise not_found("integration")
 
-    def _new(self, caller: Caller, body: IntegrationCreate) -> IntegrationRecord:
+    def _new(self, caller: Caller, body: IntegrationFields) -> IntegrationRecord:
         now = self._clock()
         record = IntegrationRecord(
             id=new_id(),
@@ -173,6 +185,7 @@ def integration_view(record: IntegrationRecord) -> IntegrationView:
         model=record.model,
         endpoint=None if record.endpoint is None else HttpEndpoint.model_validate(record.endpoint),
         locale=record.locale,
+        alerts=shown_alerts(record.alerts),
         created_at=record.created_at,
         updated_at=record.updated_at,
     )

@@ -112,6 +112,7 @@ class Runs:
         status: RunStatus | None = None,
         trigger: Trigger | None = None,
         compare_run_id: UUID | None = None,
+        schedule_id: UUID | None = None,
         tag: str | None = None,
     ) -> Listing[RunView]:
         """List runs, newest first."""
@@ -123,6 +124,7 @@ class Runs:
                 status=None if status is None else status.value,
                 trigger=None if trigger is None else trigger.value,
                 compare_run_id=compare_run_id,
+                schedule_id=schedule_id,
                 tag=tag,
                 before=page.cursor,
                 skip=page.skip,
