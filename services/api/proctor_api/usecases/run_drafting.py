@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from proctor_api.auth import Caller
-from proctor_api.errors import bad_request
+from proctor_api.errors import bad_request, not_found
 from proctor_contracts.agents import JudgeSettings
 from proctor_contracts.cases import CaseSnapshot
 from proctor_contracts.enums import Runner
 from proctor_contracts.schemas.common import FieldProblem
 from proctor_contracts.schemas.runs import RunCreate
-from proctor_store.repositories import cases, handlers
+from proctor_store.repositories import cases, handlers, integrations
 from proctor_store.repositories.integrations import IntegrationRecord
 from proctor_store.session import Unit
 
 from .run_plan import case_snapshot, not_available, run_settings, selection_problems
 from .run_tools import runner_problems
-from .run_versions import ChosenVersion, provider_for
+from .run_versions import ChosenVersion, chosen_version, provider_for
 from .run_view import MICRO_PER_CENT
-from .run_writing import Draft
+from .run_writing import Draft, chosen_ids
 
 __all__ = ["RunDrafter"]
 
@@ -44,6 +44,27 @@ class RunDrafter:
         problems = [*not_available(body), *selection_problems(body), *self._pool_problems(body.pool)]
         if problems:
             raise bad_request(problems, code=problems[0].code or "invalid")
+
+    async def from_body(
+        self, unit: Unit, caller: Caller, body: RunCreate, *, idempotency: tuple[str, str] | None = None
+    ) -> Draft:
+        """Find what the run names and snapshot it.
+
+        Raises:
+            ApiError: 400 naming the fields, 404 for unknown rows.
+        """
+        integration = await integrations.get(unit, caller.account_id, body.integration_id)
+        if integration is None:
+            raise not_found("integration")
+        return await self.draft(
+            unit,
+            caller,
+            body,
+            integration=integration,
+            chosen=await chosen_version(unit, caller, integration, body.prompt_version_id),
+            case_ids=await chosen_ids(unit, caller, body),
+            idempotency=idempotency,
+        )
 
     async def draft(
         self,

@@ -16,14 +16,13 @@ from proctor_contracts.run_settings import RunSettings
 from proctor_contracts.schemas.common import FieldProblem, Listing, Meta
 from proctor_contracts.schemas.runs import Rerun, RunCreate, RunView
 from proctor_store.paging import Page, write_cursor
-from proctor_store.repositories import integrations, outbox, pipeline, runs
+from proctor_store.repositories import outbox, pipeline, runs
 from proctor_store.session import Database, Unit
 
 from .run_drafting import RunDrafter
 from .run_plan import body_digest
-from .run_versions import chosen_version
 from .run_view import run_view
-from .run_writing import Draft, RunWriter, chosen_ids
+from .run_writing import Draft, RunWriter
 
 __all__ = ["Runs"]
 
@@ -79,18 +78,8 @@ class Runs:
                     )
                 return await self._view(unit, caller, found["id"]), False
             await self._writer.admit(unit, account)
-            integration = await integrations.get(unit, caller.account_id, body.integration_id)
-            if integration is None:
-                raise not_found("integration")
-            draft = await self._drafter.draft(
-                unit,
-                caller,
-                body,
-                integration=integration,
-                chosen=await chosen_version(unit, caller, integration, body.prompt_version_id),
-                case_ids=await chosen_ids(unit, caller, body),
-                idempotency=None if idempotency_key is None else (idempotency_key, digest),
-            )
+            idempotency = None if idempotency_key is None else (idempotency_key, digest)
+            draft = await self._drafter.from_body(unit, caller, body, idempotency=idempotency)
             run_id = await self._writer.write(unit, caller, draft)
             return await self._view(unit, caller, run_id), True
 
