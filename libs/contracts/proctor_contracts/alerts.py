@@ -26,7 +26,7 @@ __all__ = [
 
 
 class AlertKind(StrEnum):
-    """What an alert is about; one of a kind for each run at most."""
+    """What an alert is about; one of a kind for each run, and one more for the rerun that it asked for."""
 
     REGRESSION = "regression"
     SUSPECTED = "suspected"
@@ -70,7 +70,8 @@ class AlertSettings(Strict):
 class CategoryChange(Wire):
     """A category that fell, in whole points; `p_value` is null when nothing could be tested.
 
-    `confirmed_by` is the rerun that confirmed it, null when one look was enough.
+    `confirmed_by` is the rerun that confirmed it and `confirmed_avg` its average, null when one look was
+    enough; `p_value` and `n` then are the rerun's, since it decided.
     """
 
     category: str
@@ -82,6 +83,7 @@ class CategoryChange(Wire):
     n: int = 0
     runs_used: int = 0
     confirmed_by: UUID | None = None
+    confirmed_avg: int | None = None
     note: str | None = None
 
 

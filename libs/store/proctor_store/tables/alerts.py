@@ -43,12 +43,13 @@ class RunLook(Updated, Base):
 class Alert(Created, Base):
     """Something worth telling; `untold` says why nobody was told.
 
-    It outlives its run, so `run_id` bears no foreign key.
+    `occasion` is the end of the `run` itself or of the `rerun` that was to confirm what was suspected of it;
+    one of a kind for each. It outlives its run, so `run_id` bears no foreign key.
     """
 
     __tablename__ = "alerts"
     __table_args__ = (
-        UniqueConstraint("run_id", "kind"),
+        UniqueConstraint("run_id", "kind", "occasion"),
         Index("ix_alerts_account_id_id", "account_id", "id"),
         Index("ix_alerts_created_at", "created_at"),
     )
@@ -59,6 +60,7 @@ class Alert(Created, Base):
     run_id: Mapped[UUID] = mapped_column(Guid)
     schedule_id: Mapped[UUID | None] = mapped_column(Guid)
     kind: Mapped[str] = mapped_column(String(24))
+    occasion: Mapped[str] = mapped_column(String(8))
     verdict: Mapped[str | None] = mapped_column(String(16))
     payload: Mapped[Any] = mapped_column(JsonText)
     untold: Mapped[str | None] = mapped_column(Text)

@@ -21,6 +21,7 @@ def upgrade() -> None:
         sa.Column("run_id", sa.Uuid(), nullable=False),
         sa.Column("schedule_id", sa.Uuid(), nullable=True),
         sa.Column("kind", sa.String(length=24), nullable=False),
+        sa.Column("occasion", sa.String(length=8), nullable=False),
         sa.Column("verdict", sa.String(length=16), nullable=True),
         sa.Column("payload", sa.Text(), nullable=False),
         sa.Column("untold", sa.Text(), nullable=True),
@@ -35,7 +36,7 @@ def upgrade() -> None:
             ondelete="CASCADE",
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_alerts")),
-        sa.UniqueConstraint("run_id", "kind", name=op.f("uq_alerts_run_id_kind")),
+        sa.UniqueConstraint("run_id", "kind", "occasion", name=op.f("uq_alerts_run_id_kind_occasion")),
     )
     op.create_index("ix_alerts_account_id_id", "alerts", ["account_id", "id"], unique=False)
     op.create_index("ix_alerts_created_at", "alerts", ["created_at"], unique=False)
