@@ -96,7 +96,7 @@ async def runs_of(unit: Unit, compare_ids: Collection[UUID]) -> Mapping[UUID, Se
     query = (
         select(*Run.__table__.columns, Integration.name.label("integration_name"))
         .join(Integration, Integration.id == Run.integration_id)
-        .where(Run.compare_run_id.in_(list(compare_ids)))
+        .where(Run.compare_run_id.in_(list(compare_ids)), Run.deleted_at.is_(None))
         .order_by(Run.id)
     )
     found: dict[UUID, list[RowMapping]] = {one: [] for one in compare_ids}

@@ -73,7 +73,7 @@ _LOCK_ACCOUNTS = (
 )
 _LOCK_RUNS = (
     select(*RUN_COLUMNS)
-    .where(Run.id.in_(bindparam("ids", expanding=True)))
+    .where(Run.id.in_(bindparam("ids", expanding=True)), Run.deleted_at.is_(None))
     .order_by(Run.id)
     .with_for_update(key_share=True)
 )

@@ -54,9 +54,11 @@ async def set_warnings(unit: Unit, run_id: UUID, warnings: Sequence[Mapping[str,
     await unit.connection.execute(update(Run).where(Run.id == run_id).values(warnings=list(warnings)))
 
 
-async def find(unit: Unit, account_id: UUID, run_id: UUID) -> RowMapping | None:
-    """Read one run of the account."""
+async def find(unit: Unit, account_id: UUID, run_id: UUID, *, keep: bool = False) -> RowMapping | None:
+    """Read one run of the account; with `keep`, nobody deletes it before the transaction ends."""
     query = _select().where(Run.account_id == account_id, Run.id == run_id)
+    if keep:
+        query = query.with_for_update(read=True, of=Run)
     return (await unit.connection.execute(query)).mappings().first()
 
 
@@ -81,7 +83,7 @@ async def listing(
     take: int,
 ) -> tuple[Sequence[RowMapping], int]:
     """List runs, newest first, and count them all; `before` continues behind a run."""
-    wanted: list[ColumnElement[bool]] = [Run.account_id == account_id]
+    wanted: list[ColumnElement[bool]] = [Run.account_id == account_id, Run.deleted_at.is_(None)]
     if integration_id is not None:
         wanted.append(Run.integration_id == integration_id)
     if status is not None:
@@ -111,8 +113,13 @@ async def case_ids(unit: Unit, run_id: UUID) -> list[UUID]:
     return list((await unit.connection.execute(query)).scalars())
 
 
-async def rerun_ids(unit: Unit, run_id: UUID, *, statuses: Iterable[str] | None) -> Sequence[UUID]:
-    """The cases of a run in order; `statuses` keeps those with such a result."""
+async def rerun_ids(
+    unit: Unit, run_id: UUID, *, statuses: Iterable[str] | None, categories: Iterable[str] | None = None
+) -> Sequence[UUID]:
+    """The cases of a run in order.
+
+    `statuses` keeps those with such a result, `categories` those that were in one of them then.
+    """
     query = (
         select(TestResult.case_id, func.min(TestResult.ordinal).label("first"))
         .where(TestResult.run_id == run_id)
@@ -121,6 +128,9 @@ async def rerun_ids(unit: Unit, run_id: UUID, *, statuses: Iterable[str] | None)
     )
     if statuses is not None:
         query = query.where(TestResult.status.in_(list(statuses)))
+    if categories is not None:
+        same = (RunCase.run_id == TestResult.run_id) & (RunCase.case_id == TestResult.case_id)
+        query = query.join(RunCase, same).where(RunCase.category.in_(list(categories)))
     return [row[0] for row in await unit.connection.execute(query)]
 
 
@@ -178,4 +188,6 @@ async def delete_run(unit: Unit, account_id: UUID, run_id: UUID) -> bool:
 
 
 def _select() -> Any:
-    return select(*_VIEW).join(Integration, Integration.id == Run.integration_id)
+    return (
+        select(*_VIEW).join(Integration, Integration.id == Run.integration_id).where(Run.deleted_at.is_(None))
+    )

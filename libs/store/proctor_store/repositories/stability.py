@@ -104,13 +104,14 @@ async def trials(unit: Unit, run_ids: Sequence[UUID], case_ids: Sequence[UUID]) 
 
 
 def _whole() -> tuple[ColumnElement[bool], ...]:
-    return (Run.status.in_(_OVER), Run.rerun_of.is_(None))
+    return (Run.status.in_(_OVER), Run.rerun_of.is_(None), Run.deleted_at.is_(None))
 
 
 def _counted(run_ids: Sequence[UUID]) -> tuple[ColumnElement[bool], ...]:
     """Graded first attempts in calm weather, in runs that took the case as it is now."""
     return (
         TestResult.run_id.in_(run_ids),
+        Run.deleted_at.is_(None),
         TestResult.first_status.in_(_GRADED),
         or_(TestResult.weather.is_(None), TestResult.weather == _CALM),
         Run.created_at >= TestCase.updated_at,

@@ -9,7 +9,6 @@ from uuid import UUID
 from proctor_api.auth import Caller
 from proctor_api.errors import bad_request, conflict, not_found
 from proctor_api.pipeline.settle import Settler
-from proctor_contracts.cases import CaseSnapshot
 from proctor_contracts.enums import ResultStatus, RunStatus, Trigger
 from proctor_contracts.messages import RunCancelled
 from proctor_contracts.run_settings import RunSettings
@@ -21,6 +20,7 @@ from proctor_store.session import Database, Unit
 
 from .run_drafting import RunDrafter
 from .run_plan import body_digest
+from .run_snapshots import snapshots_of
 from .run_view import run_view
 from .run_writing import Draft, RunWriter
 
@@ -167,7 +167,7 @@ class Runs:
         """
         async with self._database.transaction() as unit:
             account = (await pipeline.lock_accounts(unit, [caller.account_id]))[caller.account_id]
-            old = await runs.find(unit, caller.account_id, run_id)
+            old = await runs.find(unit, caller.account_id, run_id, keep=True)
             if old is None:
                 raise not_found("run")
             if not RunStatus(old["status"]).final:
@@ -182,15 +182,10 @@ class Runs:
                 message = f"the run has no {body.which} results"
                 problem = FieldProblem(path="which", message=message, code="nothing_to_rerun")
                 raise bad_request([problem], code="nothing_to_rerun")
-
-            async def read(ids: Sequence[UUID]) -> Sequence[tuple[CaseSnapshot, str]]:
-                found = await runs.snapshots(unit, run_id, ids)
-                return [(CaseSnapshot.model_validate(snapshot), search) for snapshot, search in found]
-
             draft = Draft(
                 settings=RunSettings.model_validate(old["settings"]),
                 case_ids=case_ids,
-                read=read,
+                read=snapshots_of(unit, run_id),
                 trigger=Trigger(old["trigger"]),
                 tags=tuple(old["tags"]),
                 warnings=(),
