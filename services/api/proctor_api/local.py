@@ -37,6 +37,7 @@ from proctor_store.session import Database
 
 from .advancing import Advancing
 from .auth import Caller
+from .confirming import Confirming
 from .errors import ApiError, not_found
 from .intake import CaptureIntake
 from .pipeline.assembly import Pipeline
@@ -80,6 +81,7 @@ class LocalApi:
         self.pipeline = pipeline
         self._intake = CaptureIntake(captures=lambda: services.captures, meters=meters or Meters())
         self._advancing = Advancing(rounds=lambda: services.rounds)
+        self._confirming = Confirming(confirmations=lambda: services.confirmations)
 
     def subscriptions(self) -> tuple[Subscription | DeadSubscription, ...]:
         """The work queues that the API consumes."""
@@ -87,6 +89,7 @@ class LocalApi:
             *self.pipeline.subscriptions(),
             self._intake.subscription(),
             self._advancing.subscription(),
+            self._confirming.subscription(),
         )
 
     def listeners(self) -> tuple[Listener, ...]:

@@ -22,6 +22,7 @@ from proctor_store.session import Database, StoreUnavailable
 
 from .advancing import Advancing
 from .app import create_app
+from .confirming import Confirming
 from .intake import CaptureIntake
 from .meta import LazyModels, LlmMeta
 from .pipeline.assembly import Pipeline
@@ -111,6 +112,7 @@ class ApiProcess:
         )
         self._intake = CaptureIntake(captures=lambda: self._services.captures, meters=meters)
         self._advancing = Advancing(rounds=lambda: self._services.rounds)
+        self._confirming = Confirming(confirmations=lambda: self._services.confirmations)
         probes = Probes(
             database=self._database,
             bus=self._bus,
@@ -163,6 +165,7 @@ class ApiProcess:
             *self._pipeline.subscriptions(),
             self._intake.subscription(),
             self._advancing.subscription(),
+            self._confirming.subscription(),
         )
         await self._bus.start(subscriptions, self._pipeline.listeners())
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .usecases.case_files import CaseFiles
     from .usecases.compare_rounds import CompareRounds
     from .usecases.compares import Compares
+    from .usecases.confirmations import Confirmations
     from .usecases.imports import Imports
     from .usecases.keys import Keys
     from .usecases.meta import MetaModel
@@ -229,3 +230,10 @@ class Services:
         from .usecases.compare_rounds import CompareRounds
 
         return CompareRounds(database=self.database, clock=self._base.clock, writer=self._writer)
+
+    @cached_property
+    def confirmations(self) -> Confirmations:
+        """Reruns that confirm what a look at a run suspects."""
+        from .usecases.confirmations import Confirmations
+
+        return Confirmations(database=self.database, clock=self._base.clock, writer=self._writer)
