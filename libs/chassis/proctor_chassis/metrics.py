@@ -65,6 +65,10 @@ class Meters:
     captures_refused: Instrument = _NOTHING
     oldest_waiting_seconds: Instrument = _NOTHING
     outbox_rows: Instrument = _NOTHING
+    retention_runs: Instrument = _NOTHING
+    retention_rows: Instrument = _NOTHING
+    retention_exports: Instrument = _NOTHING
+    retention_overdue_seconds: Instrument = _NOTHING
     queue_ready: Instrument = _NOTHING
     workers: Instrument = _NOTHING
 
@@ -103,6 +107,14 @@ _KINDS: Mapping[str, _Kind] = {
         "gauge", "proctor_oldest_waiting_seconds", "Age of the oldest case that waits for a worker"
     ),
     "outbox_rows": _Kind("gauge", "proctor_outbox_rows", "Messages waiting for the broker"),
+    "retention_runs": _Kind("counter", "proctor_retention_runs", "Runs deleted in time", ("status",)),
+    "retention_rows": _Kind("counter", "proctor_retention_rows", "Rows deleted with them", ("table",)),
+    "retention_exports": _Kind(
+        "counter", "proctor_retention_exports", "Runs stored before their end", ("outcome",)
+    ),
+    "retention_overdue_seconds": _Kind(
+        "gauge", "proctor_retention_overdue_seconds", "Since when the oldest run should be gone"
+    ),
     "queue_ready": _Kind("gauge", "proctor_queue_ready", "Messages ready in a queue", ("queue",)),
     "workers": _Kind("gauge", "proctor_workers", "Workers heard of lately", ("service", "pool")),
 }

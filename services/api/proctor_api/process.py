@@ -27,6 +27,7 @@ from .intake import CaptureIntake
 from .meta import LazyModels, LlmMeta
 from .pipeline.assembly import Pipeline
 from .probes import Probes
+from .retention.worker import Retention
 from .server import HttpServer
 from .settings import ApiSettings
 from .wiring import Foundations, Services
@@ -69,6 +70,7 @@ class ApiProcess:
                 transaction_pooler=settings.transaction_pooler,
             )
         )
+        owner = f"{settings.owner}-{os.getpid()}"
         self._bus = bus_from(
             settings.bus,
             meters=meters,
@@ -82,7 +84,7 @@ class ApiProcess:
             clock=clock.now,
             meters=meters,
             pools=settings.pools,
-            owner=f"{settings.owner}-{os.getpid()}",
+            owner=owner,
             alone=False,
         )
         self._models = LazyModels(
@@ -113,6 +115,19 @@ class ApiProcess:
         self._intake = CaptureIntake(captures=lambda: self._services.captures, meters=meters)
         self._advancing = Advancing(rounds=lambda: self._services.rounds)
         self._confirming = Confirming(confirmations=lambda: self._services.confirmations)
+        self._retention = (
+            None
+            if settings.retention is None
+            else Retention(
+                database=self._database,
+                runs=self._services.runs,
+                results=self._services.results,
+                settings=settings.retention,
+                clock=clock,
+                meters=meters,
+                owner=owner,
+            )
+        )
         probes = Probes(
             database=self._database,
             bus=self._bus,
@@ -142,6 +157,8 @@ class ApiProcess:
         if self._working is not None:
             self._working.cancel()
         await self._bus.pause()
+        if self._retention is not None:
+            await self._retention.stop()
         await self._server.stop()
         await self._pipeline.stop()
         await self._services.authenticator.aclose()
@@ -168,6 +185,8 @@ class ApiProcess:
             self._confirming.subscription(),
         )
         await self._bus.start(subscriptions, self._pipeline.listeners())
+        if self._retention is not None:
+            self._retention.start()
 
     def _worked(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:

@@ -15,8 +15,10 @@ from proctor_contracts.enums import Provider
 from proctor_contracts.topology import FIXED_POOLS
 from proctor_llm.settings import LlmSettings
 
-if TYPE_CHECKING:  # read only where somebody imports cases
+if TYPE_CHECKING:  # read only where somebody imports cases, or by a server
     from proctor_casefiles.categories import CategoryTable
+
+    from .retention.settings import RetentionSettings
 
 __all__ = ["ApiSettings", "categories_from_env", "judge_from_env"]
 
@@ -52,6 +54,7 @@ class ApiSettings:
     pool_size: int = 10
     pool_by_provider: Mapping[Provider, str] = field(default_factory=dict)
     owner: str = field(default_factory=socket.gethostname)
+    retention: RetentionSettings | None = None
 
     @property
     def pools(self) -> tuple[str, ...]:
@@ -60,13 +63,15 @@ class ApiSettings:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Self:
-        """Read the chassis' and the adapters' variables, those of judge_from_env, meta_from_env and
-        categories_from_env, PROCTOR_AUTO_MIGRATE, PROCTOR_TRANSACTION_POOLER, PROCTOR_DATABASE_CONNECTIONS
-        and PROCTOR_POOL_BY_PROVIDER.
+        """Read the chassis' and the adapters' variables, those of judge_from_env, meta_from_env,
+        categories_from_env and RetentionSettings, PROCTOR_AUTO_MIGRATE, PROCTOR_TRANSACTION_POOLER,
+        PROCTOR_DATABASE_CONNECTIONS and PROCTOR_POOL_BY_PROVIDER.
 
         Raises:
             SettingsError: naming the variable that is missing or wrong.
         """  # noqa: D205 - one sentence, two lines
+        from .retention.settings import RetentionSettings  # noqa: PLC0415 - only a server keeps and deletes
+
         try:
             llm = LlmSettings.from_environ(env)
         except ValueError as error:
@@ -90,6 +95,7 @@ class ApiSettings:
             transaction_pooler=_flag(env, "PROCTOR_TRANSACTION_POOLER", default=False),
             pool_size=_connections(env),
             pool_by_provider=_pool_by_provider(env, (*FIXED_POOLS, *bus.pools)),
+            retention=RetentionSettings.from_env(env, rules=egress),
         )
 
 

@@ -13,7 +13,7 @@ from proctor_store.searching import exact, text_contains
 from proctor_store.session import Unit
 from proctor_store.tables import ResultPhase, RunCase, TestResult
 
-__all__ = ["listing", "phases"]
+__all__ = ["after", "listing", "phases"]
 
 _COLUMNS = (
     *TestResult.__table__.columns,
@@ -27,6 +27,7 @@ _COLUMNS = (
     RunCase.snapshot,
 )
 _FULL_SCORE = 100
+_SAME_CASE = (RunCase.run_id == TestResult.run_id) & (RunCase.case_id == TestResult.case_id)
 
 
 async def listing(
@@ -58,11 +59,10 @@ async def listing(
         wanted.append(short if imperfect else TestResult.score >= _FULL_SCORE)
     if text is not None:
         wanted.append(text_contains(RunCase.search_text, text))
-    same_case = (RunCase.run_id == TestResult.run_id) & (RunCase.case_id == TestResult.case_id)
-    counted = select(func.count()).select_from(TestResult).join(RunCase, same_case).where(*wanted)
+    counted = select(func.count()).select_from(TestResult).join(RunCase, _SAME_CASE).where(*wanted)
     query = (
         select(*_COLUMNS)
-        .join(RunCase, same_case)
+        .join(RunCase, _SAME_CASE)
         .where(*wanted)
         .order_by(TestResult.ordinal)
         .offset(page.skip)
@@ -72,6 +72,18 @@ async def listing(
         query = query.where(TestResult.id > page.cursor)
     total = (await unit.connection.execute(counted)).scalar_one()
     return (await unit.connection.execute(query)).mappings().all(), total
+
+
+async def after(unit: Unit, run_id: UUID, ordinal: int, *, take: int) -> Sequence[RowMapping]:
+    """Read the results of a run behind an ordinal, in order, without counting them."""
+    query = (
+        select(*_COLUMNS)
+        .join(RunCase, _SAME_CASE)
+        .where(TestResult.run_id == run_id, TestResult.ordinal > ordinal)
+        .order_by(TestResult.ordinal)
+        .limit(take)
+    )
+    return (await unit.connection.execute(query)).mappings().all()
 
 
 async def phases(

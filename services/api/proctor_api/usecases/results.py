@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -90,18 +90,33 @@ class Results:
             ApiError: 404.
         """
         found: list[ResultView] = []
+        last = -1
         async with self._database.reading() as unit:
             run = await self._run(unit, caller, run_id)
-            page = Page(take=MAX_TAKE)
-            while True:
-                rows, _ = await results.listing(unit, run_id, page=page)
-                shown = rows[: page.take]
-                found.extend(await self._views(unit, run, shown, include_attempts=True))
-                if len(rows) <= page.take:
-                    break
-                page = Page(take=MAX_TAKE, cursor=shown[-1]["id"])
+            while rows := await results.after(unit, run_id, last, take=MAX_TAKE):
+                found.extend(await self._views(unit, run, rows, include_attempts=True))
+                last = rows[-1]["ordinal"]
             case_ids = await runs.case_ids(unit, run_id)
         return RunDocument(run=run_view(run, now=self._clock(), case_ids=case_ids), results=tuple(found))
+
+    async def pages(
+        self, caller: Caller, run_id: UUID, *, take: int
+    ) -> AsyncIterator[tuple[ResultView, ...]]:
+        """Read every result with its attempts, some at a time, each time in a transaction of its own.
+
+        Raises:
+            ApiError: 404, also when the run is deleted meanwhile.
+        """
+        last = -1
+        while True:
+            async with self._database.reading() as unit:
+                run = await self._run(unit, caller, run_id)
+                rows = await results.after(unit, run_id, last, take=take)
+                views = await self._views(unit, run, rows, include_attempts=True)
+            if not rows:
+                return
+            yield views
+            last = rows[-1]["ordinal"]
 
     async def diff(self, caller: Caller, run_id: UUID, other_id: UUID) -> RunDiff:
         """Compare a run with a later one, case by case and by a paired test.
