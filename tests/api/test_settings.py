@@ -16,7 +16,12 @@ NEEDED = {
 
 def test_broker_and_database_are_enough() -> None:
     settings = ApiSettings.from_env(NEEDED)
-    assert (settings.http.port, settings.judge, settings.auto_migrate, settings.transaction_pooler) == (
+    assert (
+        settings.http.port,
+        settings.judge,
+        settings.auto_migrate,
+        settings.database.transaction_pooler,
+    ) == (
         8080,
         None,
         True,
@@ -41,7 +46,11 @@ def test_everything_else_can_be_said() -> None:
     assert settings.pools == ("default", "high", "slow")
     assert settings.judge is not None
     assert (settings.judge.provider, settings.judge.model, settings.judge.votes) == ("anthropic", "m", 3)
-    assert (settings.auto_migrate, settings.transaction_pooler, settings.pool_size) == (False, True, 25)
+    assert (settings.auto_migrate, settings.database.transaction_pooler, settings.database.connections) == (
+        False,
+        True,
+        25,
+    )
 
 
 @pytest.mark.parametrize(

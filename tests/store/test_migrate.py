@@ -113,3 +113,22 @@ async def test_postgresql_migrated_by_three_replicas_at_once_equals_the_models(d
             assert set(proctor_store.tables.__all__) >= {"Account", "Run", "TestCase"}
     finally:
         await database.close()
+
+
+async def test_a_service_waits_until_another_one_brought_the_schema(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    database = Database(create_engine(sqlite_url(tmp_path)))
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            await migrate.upgrade_database(database)
+
+    await migrate.wait_until_current(database, sleep=sleep)
+    assert slept == [1.0, 1.0, 1.0]
+    assert [record.getMessage() for record in caplog.records] == ["database_not_ready"]
+    await migrate.wait_until_current(database, sleep=sleep)
+    assert len(slept) == 3
+    await database.close()

@@ -20,10 +20,13 @@ __all__ = [
     "LogSettings",
     "SettingsError",
     "WorkerSettings",
+    "flag",
 ]
 
 _POOL = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 MAX_CONCURRENCY = 1000
+MAX_CONNECTIONS = 500
+_TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 
 
 class SettingsError(Exception):
@@ -61,15 +64,25 @@ class BusSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseSettings:
-    """Where the database is; None means a file of this machine, which the caller chooses."""
+    """Where the database is; None means a file of this machine, which the caller chooses.
+
+    `connections` are kept, and as many again may be opened under load. `transaction_pooler` says that a
+    pooler in transaction mode stands between.
+    """
 
     url: str | None = None
+    transaction_pooler: bool = False
+    connections: int = 10
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> Self:
-        """Read PROCTOR_DATABASE_URL."""
+        """Read PROCTOR_DATABASE_URL, PROCTOR_TRANSACTION_POOLER and PROCTOR_DATABASE_CONNECTIONS."""
         schemes = ("postgresql", "postgres", "postgresql+asyncpg", "sqlite")
-        return cls(url=_url(env, "PROCTOR_DATABASE_URL", schemes=schemes))
+        return cls(
+            url=_url(env, "PROCTOR_DATABASE_URL", schemes=schemes),
+            transaction_pooler=flag(env, "PROCTOR_TRANSACTION_POOLER", default=False),
+            connections=_number(env, "PROCTOR_DATABASE_CONNECTIONS", default=10, low=1, high=MAX_CONNECTIONS),
+        )
 
     def required(self) -> Self:
         """Insist on a database, for a process that shares it with others."""
@@ -149,6 +162,22 @@ class EgressSettings:
     def from_env(cls, env: Mapping[str, str]) -> Self:
         """Read PROCTOR_EGRESS_ALLOW (separated by commas or blanks)."""
         return cls(allow=_list(env, "PROCTOR_EGRESS_ALLOW"))
+
+
+def flag(env: Mapping[str, str], name: str, *, default: bool) -> bool:
+    """Read yes or no, in any of their usual spellings.
+
+    Raises:
+        SettingsError: when it is neither.
+    """
+    text = env.get(name, "").strip().lower()
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    if text:
+        raise SettingsError(f"{name}: {text!r} is not yes or no")
+    return default
 
 
 def _list(env: Mapping[str, str], name: str) -> tuple[str, ...]:

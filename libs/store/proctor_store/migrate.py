@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from sqlalchemy import Column, Connection, MetaData, String, Table, insert, inspect, select, text
 
 from .base import Base
 from .engine import create_engine
-from .session import Database
+from .session import Database, StoreUnavailable
 
-__all__ = ["HEAD", "upgrade", "upgrade_database", "version"]
+__all__ = ["HEAD", "upgrade", "upgrade_database", "version", "wait_until_current"]
 
 HEAD = "0004"
 """The newest revision in migrations/versions."""
 
+_log = logging.getLogger(__name__)
 _LOCK = 0x50524F43  # any number, the same in every replica
 _versions = Table(
     "alembic_version", MetaData(), Column("version_num", String(32), primary_key=True, nullable=False)
@@ -45,6 +47,27 @@ async def version(database: Database) -> str | None:
     """The revision a database is at; None when it holds no schema of ours."""
     async with database.transaction() as unit:
         return await unit.connection.run_sync(_current)
+
+
+async def wait_until_current(
+    database: Database, *, sleep: Callable[[float], Awaitable[None]], every_seconds: float = 1.0
+) -> None:
+    """Return once the database is there with the newest schema, which another process brings; log once."""
+    told = False
+    while True:
+        try:
+            found = await version(database)
+            if found is not None and found >= HEAD:
+                return
+            seen = (
+                f"the schema is at {found or 'nothing'}, {HEAD} is needed: start the API or proctor migrate"
+            )
+        except StoreUnavailable as error:
+            seen = str(error)
+        if not told:
+            _log.warning("database_not_ready", extra={"reason": seen})
+            told = True
+        await sleep(every_seconds)
 
 
 def _upgrade(connection: Connection) -> bool:

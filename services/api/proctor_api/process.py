@@ -65,9 +65,9 @@ class ApiProcess:
         self._database = Database(
             create_engine(
                 settings.database.url or "",
-                pool_size=settings.pool_size,
-                overflow=settings.pool_size,
-                transaction_pooler=settings.transaction_pooler,
+                pool_size=settings.database.connections,
+                overflow=settings.database.connections,
+                transaction_pooler=settings.database.transaction_pooler,
             )
         )
         owner = f"{settings.owner}-{os.getpid()}"

@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from proctor_chassis.egress import Operator
-from proctor_chassis.settings import BusSettings, DatabaseSettings, HttpSettings, LogSettings, SettingsError
+from proctor_chassis.settings import (
+    BusSettings,
+    DatabaseSettings,
+    HttpSettings,
+    LogSettings,
+    SettingsError,
+    flag,
+)
 from proctor_contracts.agents import JudgeSettings
 from proctor_contracts.enums import Provider
 from proctor_contracts.topology import FIXED_POOLS
@@ -23,9 +30,7 @@ if TYPE_CHECKING:  # read only where somebody imports cases, or by a server
 __all__ = ["ApiSettings", "categories_from_env", "judge_from_env"]
 
 PORT = 8080
-_TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
 _VOTES = {"": 1, "1": 1, "3": 3, "5": 5}
-_MOST_CONNECTIONS = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +55,6 @@ class ApiSettings:
     egress: Operator = field(default_factory=Operator)
     categories: CategoryTable | None = None
     auto_migrate: bool = True
-    transaction_pooler: bool = False
-    pool_size: int = 10
     pool_by_provider: Mapping[Provider, str] = field(default_factory=dict)
     owner: str = field(default_factory=socket.gethostname)
     retention: RetentionSettings | None = None
@@ -91,9 +94,7 @@ class ApiSettings:
             llm=llm,
             egress=egress,
             categories=categories_from_env(env),
-            auto_migrate=_flag(env, "PROCTOR_AUTO_MIGRATE", default=True),
-            transaction_pooler=_flag(env, "PROCTOR_TRANSACTION_POOLER", default=False),
-            pool_size=_connections(env),
+            auto_migrate=flag(env, "PROCTOR_AUTO_MIGRATE", default=True),
             pool_by_provider=_pool_by_provider(env, (*FIXED_POOLS, *bus.pools)),
             retention=RetentionSettings.from_env(env, rules=egress),
         )
@@ -158,26 +159,6 @@ def categories_from_env(env: Mapping[str, str]) -> CategoryTable | None:
         return read_categories(Path(path).read_bytes())
     except (OSError, ValueError) as error:
         raise SettingsError(f"PROCTOR_CASE_CATEGORIES: {path}: {error}") from error
-
-
-def _flag(env: Mapping[str, str], name: str, *, default: bool) -> bool:
-    text = env.get(name, "").strip().lower()
-    if text in _TRUE:
-        return True
-    if text in _FALSE:
-        return False
-    if text:
-        raise SettingsError(f"{name}: {text!r} is not yes or no")
-    return default
-
-
-def _connections(env: Mapping[str, str]) -> int:
-    text = env.get("PROCTOR_DATABASE_CONNECTIONS", "").strip() or "10"
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _MOST_CONNECTIONS):
-        raise SettingsError(
-            f"PROCTOR_DATABASE_CONNECTIONS: {text!r} is not a whole number from 1 to {_MOST_CONNECTIONS}"
-        )
-    return int(text)
 
 
 def _pool_by_provider(env: Mapping[str, str], known: Collection[str]) -> Mapping[Provider, str]:
