@@ -17,7 +17,8 @@ import pytest_asyncio
 from tests.api.conftest import Api
 
 BODILESS = re.compile(
-    "^(cancel_run|cancel_compare|activate_version|sync_agent|mark_exported|bite_case_api)_?"
+    "^(cancel_run|cancel_compare|activate_version|sync_agent|mark_exported|bite_case_api|toggle_schedule|"
+    "redeliver_alert)_?"
 )
 SNAPSHOT = Path(__file__).parents[1] / "data" / "openapi.json"
 
@@ -110,6 +111,17 @@ async def test_only_what_runs_is_listed(document: dict[str, Any]) -> None:
         "GET /api/testing/compare",
         "GET /api/testing/compare/{compare_id}",
         "POST /api/testing/compare/{compare_id}/cancel",
+        "GET /api/testing/schedules",
+        "POST /api/testing/schedules",
+        "POST /api/testing/schedules/preview",
+        "GET /api/testing/schedules/{schedule_id}",
+        "PATCH /api/testing/schedules/{schedule_id}",
+        "DELETE /api/testing/schedules/{schedule_id}",
+        "POST /api/testing/schedules/{schedule_id}/toggle",
+        "GET /api/testing/schedules/{schedule_id}/ticks",
+        "GET /api/testing/alerts",
+        "GET /api/testing/alerts/{alert_id}",
+        "POST /api/testing/alerts/{alert_id}/redeliver",
     }
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
 
 from .agents import JudgePolicy, JudgeSettings
 from .base import TYPED, SafeText, Strict
@@ -84,9 +86,17 @@ class CaseMode(Strict):
     run: ScheduledRun = ScheduledRun()
 
 
+_LATER = frozenset({"persona", "agentic"})
+"""Modes that later releases bring."""
+
+
 def _named(value: Any) -> Any:
-    """Read a mode that is only its name."""
-    return {"kind": value} if isinstance(value, str) else value
+    """Read a mode that is only its name, and say of those to come that they are not there yet."""
+    mode = {"kind": value} if isinstance(value, str) else value
+    if isinstance(mode, Mapping) and mode.get("kind") in _LATER:
+        message = "{kind} is not available yet; the kinds accepted are case"
+        raise PydanticCustomError("not_available_yet", message, {"kind": mode["kind"]})
+    return mode
 
 
 ScheduleMode = Annotated[CaseMode, BeforeValidator(_named)]

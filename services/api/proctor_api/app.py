@@ -25,6 +25,7 @@ from .problems import validation_error
 from .responses import problem_response
 from .routers import (
     agents,
+    alerts,
     bite,
     captures,
     cases,
@@ -37,6 +38,7 @@ from .routers import (
     probes,
     replay,
     runs,
+    schedules,
 )
 from .sse import HEARTBEAT_SECONDS
 from .wiring import Services
@@ -59,6 +61,8 @@ _ROUTERS = (
     events.router,
     agents.router,
     compares.router,
+    schedules.router,
+    alerts.router,
 )
 
 

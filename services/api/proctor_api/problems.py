@@ -21,6 +21,7 @@ LATER_KINDS = frozenset(
 )  # fmt: skip
 """Kinds that a later release brings."""
 
+_LATER = "not_available_yet"
 _MOST_SHOWN = 100
 _BIG_TEXT = 200_000
 _BRANCH = re.compile(
@@ -60,12 +61,12 @@ def field_problems(errors: Iterable[Mapping[str, Any]], document: Any) -> Proble
         kind = str(error["type"])
         path = _path(error["loc"], document, keep_last=kind == "missing")
         message, problem_code = _message(error, kind, path)
-        if kind.startswith("union_tag"):
+        if kind.startswith("union_tag") or (kind == _LATER and isinstance(error["input"], Mapping)):
             path = f"{path}.kind" if path else "kind"
         if problem_code == "too_large":
             status, code = 413, "too_large"
-        elif problem_code == "not_available_yet" and status == 400:  # noqa: PLR2004 - bad request
-            code = "not_available_yet"
+        elif problem_code == _LATER and status == 400:  # noqa: PLR2004 - bad request
+            code = _LATER
         messages, _ = merged.setdefault(path, ([], problem_code))
         if message not in messages:
             messages.append(message)
@@ -100,6 +101,8 @@ def _message(error: Mapping[str, Any], kind: str, path: str) -> tuple[str, str |
         return _kind_message(context.get("tag"), path)
     if kind.removeprefix("string_") in {"too_long", "too_short"} and isinstance(error["input"], str):
         return _length_message(context)
+    if kind == _LATER:
+        return str(error["msg"]), _LATER
     if kind == "value_error":
         return str(context.get("error", error["msg"])), None
     text = _MESSAGES.get(kind, str(error["msg"]))
@@ -121,7 +124,7 @@ def _kind_message(tag: Any, path: str) -> tuple[str, str | None]:
     if tag is None:
         return f"is required; the kinds accepted are {accepted}", None
     if tag in LATER_KINDS:
-        return f"{tag} is not available yet; the kinds accepted are {accepted}", "not_available_yet"
+        return f"{tag} is not available yet; the kinds accepted are {accepted}", _LATER
     return f"unknown kind {str(tag)[:64]!r}; the kinds accepted are {accepted}", None
 
 

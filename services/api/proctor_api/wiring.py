@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from proctor_casefiles.categories import CategoryTable
 
     from .usecases.agents import Agents
+    from .usecases.alerts import Alerts
     from .usecases.bite import Biting
     from .usecases.captures import Captures
     from .usecases.case_files import CaseFiles
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from .usecases.meta import MetaModel
     from .usecases.packs import Packs
     from .usecases.replay import Replay
+    from .usecases.schedules import Schedules
     from .usecases.stability import CaseHistories
     from .usecases.text_imports import TextImports
     from .usecases.variants import Variants
@@ -237,3 +239,17 @@ class Services:
         from .usecases.confirmations import Confirmations
 
         return Confirmations(database=self.database, clock=self._base.clock, writer=self._writer)
+
+    @cached_property
+    def schedules(self) -> Schedules:
+        """Runs on a clock."""
+        from .usecases.schedules import Schedules
+
+        return Schedules(database=self.database, clock=self._base.clock, drafter=self._drafter)
+
+    @cached_property
+    def alerts(self) -> Alerts:
+        """What was told of runs, and to whom."""
+        from .usecases.alerts import Alerts
+
+        return Alerts(database=self.database, clock=self._base.clock)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, AwareDatetime, Field
 
-from proctor_contracts.base import SafeText, Strict, Wire
+from proctor_contracts.base import TYPED, SafeText, Strict, Wire
 from proctor_contracts.enums import RunStatus
 from proctor_contracts.schedules import (
     CaseMode,
@@ -32,6 +32,7 @@ __all__ = [
 ScheduleName = Annotated[SafeText, AfterValidator(str.strip), Field(min_length=1, max_length=128)]
 Cron = Annotated[SafeText, Field(min_length=1, max_length=256)]
 Zone = Annotated[SafeText, Field(min_length=1, max_length=64)]
+_Calendar = Field(ge=datetime(1970, 1, 1, tzinfo=UTC), lt=datetime(2200, 1, 1, tzinfo=UTC))
 
 
 class ScheduleCreate(Strict):
@@ -62,8 +63,8 @@ class SchedulePreview(Strict):
 
     cron_expression: Cron
     timezone: Zone = "UTC"
-    after: datetime | None = None
-    take: Annotated[int, Field(ge=1, le=20)] = 5
+    after: Annotated[AwareDatetime, _Calendar] | None = None
+    take: Annotated[int, Field(ge=1, le=20), TYPED] = 5
 
 
 class ScheduleTimes(Wire):
@@ -74,7 +75,10 @@ class ScheduleTimes(Wire):
 
 
 class ScheduleView(Wire):
-    """A schedule; `nextRuns` are its next three fire times, none while it is off."""
+    """A schedule; `nextRuns` are its next three fire times, none while it is off.
+
+    `nextRunsLocal` are the same as the clock of its time zone shows them.
+    """
 
     id: UUID
     integration_id: UUID
@@ -91,6 +95,7 @@ class ScheduleView(Wire):
     last_run_status: RunStatus | None = None
     next_run_at: Timestamp | None
     next_runs: tuple[Timestamp, ...]
+    next_runs_local: tuple[str, ...]
     created_at: Timestamp
     updated_at: Timestamp
 

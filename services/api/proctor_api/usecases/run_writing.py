@@ -28,7 +28,7 @@ from proctor_store.session import Unit
 from .run_plan import case_rows, quota_wait, result_rows
 from .run_tools import blind_warning, is_blind
 
-__all__ = ["Draft", "ReadSnapshots", "RunWriter", "chosen_ids"]
+__all__ = ["Draft", "ReadSnapshots", "RunWriter", "chosen_ids", "results_of"]
 
 PARCEL = 500
 """Cases held in memory at once: a run of ten thousand must not cost ten thousand cases of memory."""
@@ -100,11 +100,9 @@ class RunWriter:
             ApiError: 400 when its budget cannot be enforced or it would have too many results, 404 when its
                 integration is gone.
         """
-        warnings = [*draft.warnings, *await self._budget_warnings(draft)]
+        total = results_of(draft)
         count = len(draft.case_ids)
-        total = count * trials(draft.settings)
-        if total > MOST_RESULTS:
-            raise bad_request([_too_many(draft.settings, total)], code="too_many_results")
+        warnings = [*draft.warnings, *await self._budget_warnings(draft)]
         row = self._row(caller, draft, total=total, warnings=warnings)
         # Ids grow with the order of the results, which pages of results rely on.
         ids = [new_id() for _ in range(total)]
@@ -196,12 +194,21 @@ def _written(warning: Warning_) -> dict[str, Any]:
     return warning.model_dump(by_alias=True)
 
 
-def _too_many(settings: RunSettings, total: int) -> FieldProblem:
-    return FieldProblem(
-        path="weather" if settings.weather else "repeats",
+def results_of(draft: Draft) -> int:
+    """Count the results that a run will have.
+
+    Raises:
+        ApiError: 400 when they are too many.
+    """
+    total = len(draft.case_ids) * trials(draft.settings)
+    if total <= MOST_RESULTS:
+        return total
+    problem = FieldProblem(
+        path="weather" if draft.settings.weather else "repeats",
         message=f"cases, repeats and weathers make {total:,} results; a run has at most {MOST_RESULTS:,}",
         code="too_many_results",
     )
+    raise bad_request([problem], code="too_many_results")
 
 
 async def chosen_ids(unit: Unit, caller: Caller, body: RunCreate) -> Sequence[UUID]:
