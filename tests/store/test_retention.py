@@ -143,7 +143,8 @@ async def test_a_run_that_a_live_one_goes_back_to_stays(
 ) -> None:
     async with database.transaction() as unit:
         mine = await run(unit)
-        await new_run(unit, status=status, **{field: mine})
+        back: dict[str, Any] = {field: mine}
+        await new_run(unit, status=status, **back)
         assert (mine in await retention.in_use(unit)) is waits
         assert await retention.mark(unit, mine, CUTOFFS, now=NOW) is not waits
 
