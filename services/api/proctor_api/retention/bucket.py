@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from proctor_chassis.egress import Operator, Refused, check_url, decide
+from proctor_chassis.egress import Operator, Refused, check_url, decide, parse_target
 from proctor_chassis.egress.door import Resolve, system_resolve
 from proctor_contracts.egress import EgressRefused
 
@@ -93,8 +93,13 @@ def open_bucket(url: str, *, endpoint: str | None, rules: Operator) -> Bucket:
         if endpoint is None:
             store = from_url(url, client_options=client, retry_config=_RETRIES)
         else:
+            # Read strictly first: what is refused there is not shown, as it may hold a password.
+            target = parse_target(endpoint)
+            if isinstance(target, Refused):
+                raise EgressRefused(target.code, target.reason)
             rules = rules.allowing(endpoint)
-            client["allow_http"] = check_url(rules, endpoint).url.scheme == "http"
+            check_url(rules, endpoint)
+            client["allow_http"] = target.url.scheme == "http"
             store = from_url(url, client_options=client, retry_config=_RETRIES, endpoint=endpoint)
     except BaseError as error:
         raise ValueError(str(error)) from error
