@@ -21,7 +21,7 @@ from proctor_chassis.bus.inprocess import InProcessBus
 from proctor_contracts.messages import RegressionDetected
 from proctor_contracts.topology import API_REGRESSIONS
 from proctor_contracts.verdicts import RegressionVerdict
-from proctor_store.repositories import accounts
+from proctor_store.repositories import accounts, outbox
 from proctor_store.session import Database, StoreUnavailable
 from proctor_store.tables import RunLook
 from tests.api.conftest import BOTH, Api, Time, case
@@ -237,3 +237,20 @@ async def test_an_hour_is_counted_from_the_look(stage: Stage, services: Services
     assert await services.confirmations.confirm(stage.event()) is Confirmation.LATER
     stage.time.moment += timedelta(minutes=1)
     assert await services.confirmations.confirm(stage.event()) is Confirmation.REFUSED
+
+
+async def test_what_was_asked_for_and_lost_with_the_process_is_asked_for_again(
+    stage: Stage, services: Services
+) -> None:
+    assert await services.confirmations.resend() >= 1
+    async with stage.database.transaction() as unit:
+        rows = await outbox.take(unit, limit=1_000)
+    events = [RegressionDetected.read(row.body.encode()) for row in rows if row.key == "regression.detected"]
+    assert [event for event in events if event.account_id == stage.api.caller.account_id] == [stage.event()]
+    assert await services.confirmations.confirm(stage.event()) is Confirmation.STARTED
+    async with stage.database.transaction() as unit:
+        await outbox.remove(unit, [row.row for row in rows])
+    await services.confirmations.resend()
+    async with stage.database.transaction() as unit:
+        left = {row.run_id for row in await outbox.take(unit, limit=1_000)}
+    assert UUID(stage.run["id"]) not in left

@@ -35,11 +35,9 @@ from proctor_store.paging import Page, read_cursor
 from proctor_store.repositories.cases import CaseQuery
 from proctor_store.session import Database
 
-from .advancing import Advancing
 from .auth import Caller
-from .confirming import Confirming
+from .consuming import Consumers
 from .errors import ApiError, not_found
-from .intake import CaptureIntake
 from .pipeline.assembly import Pipeline
 from .usecases.accounts import AccountLimits
 from .usecases.exports import ExportFormat
@@ -74,23 +72,16 @@ class LocalApi:
     """
 
     def __init__(
-        self, *, services: Services, pipeline: Pipeline, caller: Caller, meters: Meters | None = None
+        self, *, services: Services, pipeline: Pipeline, consumers: Consumers, caller: Caller
     ) -> None:
         self.services = services
         self.caller = caller
         self.pipeline = pipeline
-        self._intake = CaptureIntake(captures=lambda: services.captures, meters=meters or Meters())
-        self._advancing = Advancing(rounds=lambda: services.rounds)
-        self._confirming = Confirming(confirmations=lambda: services.confirmations)
+        self._consumers = consumers
 
     def subscriptions(self) -> tuple[Subscription | DeadSubscription, ...]:
         """The work queues that the API consumes."""
-        return (
-            *self.pipeline.subscriptions(),
-            self._intake.subscription(),
-            self._advancing.subscription(),
-            self._confirming.subscription(),
-        )
+        return (*self.pipeline.subscriptions(), *self._consumers.subscriptions())
 
     def listeners(self) -> tuple[Listener, ...]:
         """What the API hears in passing."""
@@ -98,6 +89,8 @@ class LocalApi:
 
     async def resume(self) -> int:
         """Send again what was outstanding when the last owner ended; returns how many jobs."""
+        await self.services.firings.resend()
+        await self.services.confirmations.resend()
         return await self.pipeline.sweeper.resume()
 
     async def end_interrupted(self) -> Sequence[UUID]:
@@ -260,15 +253,18 @@ async def open_local(
     The bus is the caller's to start and stop; `executor` is the one thread on which `regex` may be used.
     """
     database = Database(create_engine(database_url))
+    meters = meters or Meters()
+    consumers = Consumers(services=lambda: services, meters=meters)
     pipeline = Pipeline(
         database=database,
         bus=bus,
         prices=prices,
         clock=clock,
-        meters=meters or Meters(),
+        meters=meters,
         pools=LOCAL_POOLS,
         owner="local",
         alone=True,
+        given_up=consumers.given_up,
     )
     services = Services(
         Foundations(
@@ -292,7 +288,7 @@ async def open_local(
         await upgrade_database(database)
         caller = await _local_caller(services)
         pipeline.start()
-        yield LocalApi(services=services, pipeline=pipeline, caller=caller, meters=meters)
+        yield LocalApi(services=services, pipeline=pipeline, consumers=consumers, caller=caller)
     finally:
         await pipeline.stop()
         await database.close()

@@ -20,10 +20,8 @@ from proctor_store.engine import create_engine
 from proctor_store.migrate import upgrade_database
 from proctor_store.session import Database, StoreUnavailable
 
-from .advancing import Advancing
 from .app import create_app
-from .confirming import Confirming
-from .intake import CaptureIntake
+from .consuming import Consumers
 from .meta import LazyModels, LlmMeta
 from .pipeline.assembly import Pipeline
 from .probes import Probes
@@ -77,6 +75,7 @@ class ApiProcess:
             registry=None if counted is None else counted.registry,
             name="proctor api",
         )
+        self._consumers = Consumers(services=lambda: self._services, meters=meters)
         self._pipeline = Pipeline(
             database=self._database,
             bus=self._bus,
@@ -86,6 +85,7 @@ class ApiProcess:
             pools=settings.pools,
             owner=owner,
             alone=False,
+            given_up=self._consumers.given_up,
         )
         self._models = LazyModels(
             settings=settings.llm,
@@ -112,9 +112,6 @@ class ApiProcess:
                 pool_by_provider=settings.pool_by_provider,
             )
         )
-        self._intake = CaptureIntake(captures=lambda: self._services.captures, meters=meters)
-        self._advancing = Advancing(rounds=lambda: self._services.rounds)
-        self._confirming = Confirming(confirmations=lambda: self._services.confirmations)
         self._retention = (
             None
             if settings.retention is None
@@ -178,12 +175,7 @@ class ApiProcess:
                 _log.warning("database_away", extra={"reason": str(error)})
                 await self._clock.sleep(RETRY_SECONDS)
         self._pipeline.start()
-        subscriptions = (
-            *self._pipeline.subscriptions(),
-            self._intake.subscription(),
-            self._advancing.subscription(),
-            self._confirming.subscription(),
-        )
+        subscriptions = (*self._pipeline.subscriptions(), *self._consumers.subscriptions())
         await self._bus.start(subscriptions, self._pipeline.listeners())
         if self._retention is not None:
             self._retention.start()

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .usecases.compare_rounds import CompareRounds
     from .usecases.compares import Compares
     from .usecases.confirmations import Confirmations
+    from .usecases.firings import Firings
     from .usecases.imports import Imports
     from .usecases.keys import Keys
     from .usecases.meta import MetaModel
@@ -253,3 +254,12 @@ class Services:
         from .usecases.alerts import Alerts
 
         return Alerts(database=self.database, clock=self._base.clock)
+
+    @cached_property
+    def firings(self) -> Firings:
+        """Runs that schedules start."""
+        from .usecases.firings import Firings
+
+        return Firings(
+            database=self.database, clock=self._base.clock, writer=self._writer, drafter=self._drafter
+        )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy import select, update
 
+from proctor_contracts.messages import RegressionDetected
+from proctor_contracts.verdicts import RegressionVerdict
 from proctor_store.session import Unit
 from proctor_store.tables import RunLook
 
-__all__ = ["Asked", "asked", "refused", "started"]
+__all__ = ["Asked", "asked", "outstanding", "refused", "started"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +47,23 @@ async def refused(unit: Unit, run_id: UUID, reason: str, *, now: datetime) -> No
     """Say why a look cannot be confirmed, so that it is told as it is."""
     values = {"state": "refused", "reason": reason, "updated_at": now}
     await unit.connection.execute(update(RunLook).where(RunLook.run_id == run_id).values(**values))
+
+
+async def outstanding(unit: Unit) -> Sequence[RegressionDetected]:
+    """Write again the messages of all looks that ask for a rerun which nobody has started or refused."""
+    query = (
+        select(RunLook.run_id, RunLook.account_id, RunLook.integration_id, RunLook.confirm)
+        .where(RunLook.state == "asked", RunLook.confirming_run_id.is_(None))
+        .order_by(RunLook.run_id)
+    )
+    return [
+        RegressionDetected(
+            run_id=row.run_id,
+            account_id=row.account_id,
+            integration_id=row.integration_id,
+            verdict=RegressionVerdict.SUSPECTED,
+            categories=(),
+            confirm=tuple(row.confirm),
+        )
+        for row in await unit.connection.execute(query)
+    ]

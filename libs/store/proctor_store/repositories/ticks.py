@@ -57,7 +57,7 @@ async def refused(unit: Unit, schedule_id: UUID, tick_id: UUID, reason: str) -> 
 async def put_off(
     unit: Unit, schedule_id: UUID, tick_id: UUID, *, planned_at: datetime, waiting: Waiting, reason: str
 ) -> None:
-    """Have a tick fired again later: its schedule is due since the planned time, and says what it waits for."""
+    """Have a tick fired again later: its schedule is due again, and says what it waits for."""
     values = {"status": TickStatus.WAITING.value, "reason": reason}
     await unit.connection.execute(update(ScheduleTick).where(ScheduleTick.id == tick_id).values(**values))
     await unit.connection.execute(

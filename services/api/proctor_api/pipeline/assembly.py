@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -58,7 +58,8 @@ class Pipeline:
     """Everything of the API that works beside requests.
 
     `alone` says that this process owns database and bus by itself: what is outstanding is then sent again by
-    `resume`, and lost jobs need no sweeping, since they are lost only with the process.
+    `resume`, and lost jobs need no sweeping, since they are lost only with the process. `given_up` says for a
+    queue whose messages are no jobs who hears of those that became dead letters.
     """
 
     def __init__(
@@ -72,12 +73,14 @@ class Pipeline:
         pools: Sequence[str],
         owner: str,
         alone: bool,
+        given_up: Mapping[str, Callable[[DeadLetter], Awaitable[None]]] | None = None,
     ) -> None:
         self._database = database
         self._bus = bus
         self._clock = clock
         self._meters = meters
         self._alone = alone
+        self._given_up = given_up or {}
         self._queues = tuple(queue.name for queue in work_queues(tuple(pools)))
         self._tasks: set[asyncio.Task[None]] = set()
         self._periodic: list[asyncio.Task[None]] = []
@@ -229,6 +232,8 @@ class Pipeline:
         if letter.queue == API_CAPTURES.name:
             known = _REASON.fullmatch(letter.reason)
             self._meters.captures_refused.add(reason=letter.reason if known else "other")
+        if (tell := self._given_up.get(letter.queue)) is not None:
+            await tell(letter)
         await self.collector.dead_letter(letter)
 
     def _hint(self, hints: Sequence[LiveHint]) -> None:

@@ -16,7 +16,7 @@ from proctor_contracts.enums import Trigger
 from proctor_contracts.gate import GateSettings
 from proctor_contracts.messages import RegressionDetected
 from proctor_contracts.run_settings import RunSettings
-from proctor_store.repositories import confirmations, pipeline, runs
+from proctor_store.repositories import confirmations, outbox, pipeline, runs
 from proctor_store.repositories.confirmations import Asked
 from proctor_store.session import Database, Unit
 
@@ -64,6 +64,12 @@ class Confirmations:
             done = await self._put_off(event, error)
         _log.info("regression.confirming", extra={"run": str(event.run_id), "outcome": done.value})
         return done
+
+    async def resend(self) -> int:
+        """Ask again for reruns, for a process whose bus ended with it; returns how many."""
+        async with self.database.transaction() as unit:
+            lost = await confirmations.outstanding(unit)
+            return await outbox.add(unit, map(outbox.Outgoing.of, lost), now=self.clock())
 
     async def _start(self, event: RegressionDetected) -> Confirmation:
         async with self.database.transaction() as unit:

@@ -22,7 +22,7 @@ from proctor_contracts.schemas.common import FieldProblem, Warning_
 from proctor_contracts.schemas.runs import RunCreate
 from proctor_llm.prices import Prices
 from proctor_store.conflicts import Vanished, conflicts
-from proctor_store.repositories import cases, pipeline, runs
+from proctor_store.repositories import cases, pipeline, runs, ticks
 from proctor_store.session import Unit
 
 from .run_plan import case_rows, quota_wait, result_rows
@@ -35,6 +35,9 @@ PARCEL = 500
 
 MOST_RESULTS = 200_000
 """Results of one run: cases times repeats times weathers."""
+
+_STALE_TICK = timedelta(hours=1)
+"""Age at which a tick that became no run holds no place any more; its message must be lost."""
 
 ReadSnapshots = Callable[[Sequence[UUID]], Awaitable[Sequence[tuple[CaseSnapshot, str]]]]
 """Reads some cases of a run, in their order, each with its search text."""
@@ -74,8 +77,13 @@ class RunWriter:
         self._clock = clock
         self._prices = prices
 
-    async def admit(self, unit: Unit, account: pipeline.AccountRow, *, count: int = 1) -> None:
+    async def admit(
+        self, unit: Unit, account: pipeline.AccountRow, *, count: int = 1, reserved: bool = False
+    ) -> None:
         """Let an account start a run, or so many at once.
+
+        The scheduler fires a tick only when the minute has a place for its run: that run comes `reserved`,
+        and no other may take the place meanwhile.
 
         Raises:
             ApiError: 402 without money, 429 beyond its quota.
@@ -85,6 +93,8 @@ class RunWriter:
         if account.runs_per_minute is not None:
             now = self._clock()
             recent = await runs.started_since(unit, account.id, now - timedelta(minutes=1))
+            if not reserved:
+                recent += [now] * await ticks.unstarted(unit, account.id, since=now - _STALE_TICK)
             # More at once than a minute allows need a minute of their own.
             free = max(account.runs_per_minute - count + 1, min(1, account.runs_per_minute))
             if (wait := quota_wait(recent, free, now)) is not None:
