@@ -20,6 +20,7 @@ import pytest
         ("proctor_cli.embedded.local", "openai"),
         ("proctor_cli.embedded.local", "openpyxl"),
         ("proctor_cli.embedded.local", "proctor_api.usecases.captures"),
+        ("proctor_cli.embedded.local", "proctor_api.retention"),
         ("proctor_cli.embedded.local", "proctor_api.usecases.compares"),
         ("proctor_cli.embedded.local", "proctor_casefiles"),
         ("proctor_cli.main", "pydantic"),

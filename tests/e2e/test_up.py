@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import os
 import signal
+import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
+from uuid import UUID
 
 import aiohttp
 
@@ -23,11 +26,11 @@ GOODBYE = "stopped; everything is kept\n"
 
 
 @asynccontextmanager
-async def up(folder: Path, session: aiohttp.ClientSession) -> AsyncIterator[tuple[Process, Rest]]:
+async def up(folder: Path, session: aiohttp.ClientSession, **env: str) -> AsyncIterator[tuple[Process, Rest]]:
     """Start it in this folder; yields when its address can be read there."""
     running = await asyncio.create_subprocess_exec(
         PROCTOR, "up", "--port", "0", cwd=folder, stderr=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE, env={"PATH": os.environ["PATH"], "PYTHONWARNINGS": "error"},
+        stdout=asyncio.subprocess.PIPE, env={"PATH": os.environ["PATH"], "PYTHONWARNINGS": "error", **env},
     )  # fmt: skip
     process = Process(running)
     reading = asyncio.create_task(process.read_log())
@@ -91,3 +94,37 @@ async def test_up_that_was_killed_in_mid_run_goes_on_and_completes_it(tmp_path: 
             assert Counter(calls.values()) == {1: 8, 2: 4}
             assert await again.end() == 0
             assert again.events == [{"text": GOODBYE}]
+
+
+async def test_up_stores_and_deletes_what_is_past_its_time(tmp_path: Path) -> None:
+    archive = tmp_path / "archive"
+    async with StubProvider() as bot, aiohttp.ClientSession() as session:
+        async with up(tmp_path, session) as (process, rest):
+            integration = await rest.bot("bot", bot.bot_url)
+            await rest.cases(integration, [case(1), case(2)])
+            old, marked, kept = [(await rest.ended(await rest.run(integration)))["id"] for _ in range(3)]
+            exported = (await rest.call("GET", f"/testing/runs/{old}/export")).body
+            assert await process.end() == 0
+        path = tmp_path / ".proctor" / "proctor.db"
+        with closing(sqlite3.connect(path)) as database, database:
+            ages = "UPDATE test_runs SET completed_at = '2020-05-04 12:00:00.000000' WHERE id IN (?, ?)"
+            database.execute(ages, (UUID(old).hex, UUID(marked).hex))
+            mark = "UPDATE test_runs SET deleted_at = '2020-06-04 12:00:00.000000' WHERE id = ?"
+            database.execute(mark, (UUID(marked).hex,))
+
+        def runs(query: str) -> set[str]:
+            with closing(sqlite3.connect(path)) as database:
+                return {str(UUID(row[0])) for row in database.execute(query)}
+
+        async with up(tmp_path, session, PROCTOR_RETENTION_EXPORT=str(archive)) as (process, rest):
+            await until(lambda: runs("SELECT id FROM test_runs WHERE deleted_at IS NOT NULL") == {old})
+            (file,) = archive.rglob("*.gz")
+            assert (file.parent.name, file.name) == ("2020-05", f"{old}.json.gz")
+            stored = json.loads(gzip.decompress(file.read_bytes()))
+            assert stored["results"] == exported["results"]
+            # Nobody sees it any more; its rows follow at a later look, as those of the other have gone now.
+            assert (await rest.call("GET", f"/testing/runs/{old}")).status == 404
+            assert [run["id"] for run in await rest.get("/testing/runs")] == [kept]
+            assert runs("SELECT run_id FROM test_results") == {old, kept}
+            assert runs("SELECT run_id FROM run_events") == {old, kept}
+            assert await process.end() == 0

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from proctor_api.errors import ApiError
 from proctor_api.local import LocalApi
+from proctor_chassis.clock import SystemClock
+from proctor_chassis.egress import Operator
 from proctor_chassis.metrics import Meters, prometheus_meters
 from proctor_chassis.settings import HttpSettings, SettingsError, WorkerSettings
 from proctor_cli.exits import ExitCode, Stop, missing_package
@@ -37,12 +39,15 @@ async def up(
     try:
         from proctor_api.app import create_app  # noqa: PLC0415 - a server is only needed here
         from proctor_api.probes import Probes  # noqa: PLC0415 - as above
+        from proctor_api.retention.settings import RetentionSettings  # noqa: PLC0415 - as above
+        from proctor_api.retention.worker import Retention  # noqa: PLC0415 - as above
         from proctor_api.server import HttpServer  # noqa: PLC0415 - as above
     except ModuleNotFoundError as error:
         raise missing_package("proctor up", error, extra="web") from error
     try:
         conversations = WorkerSettings.from_env({CONCURRENCY: DEFAULT_CONVERSATIONS, **env}).concurrency
-    except SettingsError as error:
+        keeping = RetentionSettings.from_env(env, rules=Operator.from_environ(env, embedded=True))
+    except (SettingsError, ValueError) as error:
         raise Stop(ExitCode.USAGE, str(error)) from error
     counted = prometheus_meters({"service": "embedded"})
     meters = counted.meters if counted is not None else Meters()
@@ -71,13 +76,24 @@ async def up(
                 message = f"cannot answer at {host}:{port} ({error.__cause__ or error}); {cure}"
                 raise Stop(ExitCode.USAGE, message) from error
             folder.announce(Owner(url=url, key=key, pid=os.getpid()))
+            retention = Retention(
+                database=platform.api.services.database,
+                runs=platform.api.services.runs,
+                results=platform.api.services.results,
+                settings=keeping,
+                clock=SystemClock(),
+                meters=meters,
+                owner="local",
+            )
             try:
                 await platform.api.resume()  # what the last owner left unfinished goes on
+                retention.start()
                 settled()
                 ready(url, key)
                 await interrupted.first.wait()
             finally:
                 folder.withdraw()
+                await retention.stop()
                 await server.stop()
 
 
