@@ -1,8 +1,8 @@
 """What becomes of a tick once its run was asked for; whoever writes here holds the schedule's lock.
 
 A tick is `fired` when the message that asks for its run was written. It is then `started`, once; or `refused`
-for good; or put off: it is `waiting` again and its schedule is due again since the planned time, so that the
-scheduler fires the same tick once more when the account may start runs.
+for good; or put off: it is `waiting` again, and the scheduler fires the same tick once more when the account
+may start runs. When its schedule is due next is not touched by any of it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from proctor_store.tables import Schedule, ScheduleTick
 __all__ = ["fired", "outstanding", "put_off", "refused", "started", "unstarted"]
 
 
-async def fired(unit: Unit, schedule_id: UUID, tick_id: UUID) -> datetime | None:
-    """Lock a tick that is to be started now and give its planned time; None when it is not, or no more."""
+async def fired(unit: Unit, schedule_id: UUID, tick_id: UUID) -> bool:
+    """Lock a tick if it is to be started now; False when it is not, or no more."""
     query = (
-        select(ScheduleTick.planned_at)
+        select(ScheduleTick.id)
         .where(
             ScheduleTick.id == tick_id,
             ScheduleTick.schedule_id == schedule_id,
@@ -32,8 +32,7 @@ async def fired(unit: Unit, schedule_id: UUID, tick_id: UUID) -> datetime | None
         )
         .with_for_update()
     )
-    found: datetime | None = (await unit.connection.execute(query)).scalar_one_or_none()
-    return found
+    return (await unit.connection.execute(query)).first() is not None
 
 
 async def started(unit: Unit, schedule_id: UUID, tick_id: UUID, run_id: UUID, *, now: datetime) -> None:
@@ -54,16 +53,12 @@ async def refused(unit: Unit, schedule_id: UUID, tick_id: UUID, reason: str) -> 
     await unit.connection.execute(update(Schedule).where(Schedule.id == schedule_id).values(waiting_for=None))
 
 
-async def put_off(
-    unit: Unit, schedule_id: UUID, tick_id: UUID, *, planned_at: datetime, waiting: Waiting, reason: str
-) -> None:
-    """Have a tick fired again later: its schedule is due again, and says what it waits for."""
+async def put_off(unit: Unit, schedule_id: UUID, tick_id: UUID, *, waiting: Waiting, reason: str) -> None:
+    """Have a tick fired again later; its schedule says what it waits for."""
     values = {"status": TickStatus.WAITING.value, "reason": reason}
     await unit.connection.execute(update(ScheduleTick).where(ScheduleTick.id == tick_id).values(**values))
     await unit.connection.execute(
-        update(Schedule)
-        .where(Schedule.id == schedule_id)
-        .values(waiting_for=waiting.value, next_run_at=planned_at)
+        update(Schedule).where(Schedule.id == schedule_id).values(waiting_for=waiting.value)
     )
 
 
