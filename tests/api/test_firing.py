@@ -203,7 +203,7 @@ async def test_an_account_that_may_not_start_runs_puts_the_tick_off_and_creates_
     assert await stage.runs() == []
     schedule = await stage.api.data("GET", stage.path)
     assert (schedule["waitingFor"], schedule["lastRunId"]) == (waiting, None)
-    assert datetime.fromisoformat(schedule["nextRunAt"]) == PLANNED
+    assert datetime.fromisoformat(schedule["nextRunAt"]) == NEXT
     await stage.bus.publish(event)  # a duplicate of the first message: the tick waits now
     await stage.handled()
     assert await stage.runs() == []

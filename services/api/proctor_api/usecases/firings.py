@@ -77,8 +77,7 @@ class Firings:
 
     async def _start(self, event: ScheduleFired) -> Firing:
         async with self.database.transaction() as unit:
-            schedule, planned_at = await self._fired(unit, event)
-            if schedule is None or planned_at is None:
+            if (schedule := await self._fired(unit, event)) is None:
                 return Firing.KNOWN
             run_id = await self._write(unit, schedule)
             await ticks.started(unit, schedule.id, event.tick_id, run_id, now=self.clock())
@@ -102,19 +101,17 @@ class Firings:
         waiting = _PASSES.get(HTTPStatus(error.status))
         reason = f"{error.code}: {error.detail}"
         async with self.database.transaction() as unit:
-            schedule, planned_at = await self._fired(unit, event)
-            if schedule is None or planned_at is None:
+            if (schedule := await self._fired(unit, event)) is None:
                 return Firing.KNOWN
             if waiting is None or not schedule.is_active:
                 await ticks.refused(unit, schedule.id, event.tick_id, reason)
                 return Firing.REFUSED
-            await ticks.put_off(
-                unit, schedule.id, event.tick_id, planned_at=planned_at, waiting=waiting, reason=reason
-            )
+            await ticks.put_off(unit, schedule.id, event.tick_id, waiting=waiting, reason=reason)
         return Firing.PUT_OFF
 
-    async def _fired(self, unit: Unit, event: ScheduleFired) -> tuple[ScheduleRecord | None, datetime | None]:
+    async def _fired(self, unit: Unit, event: ScheduleFired) -> ScheduleRecord | None:
+        """Lock the schedule of a tick that is still to be started."""
         schedule = await schedule_records.get(unit, event.account_id, event.schedule_id, lock=True)
-        if schedule is None:
-            return None, None
-        return schedule, await ticks.fired(unit, schedule.id, event.tick_id)
+        if schedule is None or not await ticks.fired(unit, schedule.id, event.tick_id):
+            return None
+        return schedule
