@@ -85,6 +85,9 @@ class Stage:
             await unit.connection.execute(
                 update(ScheduleTick).where(ScheduleTick.id == event.tick_id).values(status="fired", fires=2)
             )
+            await unit.connection.execute(
+                update(Schedule).where(Schedule.id == UUID(self.schedule)).values(waiting_for=None)
+            )
         return event.model_copy(update={"fire": 1})
 
     async def handled(self) -> None:

@@ -37,6 +37,7 @@ class ScheduleRecord:
     next_run_at: datetime | None
     created_at: datetime
     updated_at: datetime
+    counted_local: str | None = None
     waiting_for: str | None = None
     last_run_at: datetime | None = None
     last_run_id: UUID | None = None
@@ -44,7 +45,12 @@ class ScheduleRecord:
 
 _NAMES = ScheduleRecord.__slots__
 _COLUMNS = tuple(_TABLE.c[name] for name in _NAMES)
-_VIEW = (*_COLUMNS, Integration.name.label("integration_name"), Run.status.label("last_run_status"))
+_VIEW = (
+    *_COLUMNS,
+    Integration.name.label("integration_name"),
+    # How a run ended outlives it.
+    func.coalesce(Run.status, Schedule.last_run_status).label("last_run_status"),
+)
 
 
 async def create(unit: Unit, schedule: ScheduleRecord) -> None:

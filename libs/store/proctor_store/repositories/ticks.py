@@ -42,19 +42,23 @@ async def started(unit: Unit, schedule_id: UUID, tick_id: UUID, run_id: UUID, *,
     await unit.connection.execute(
         update(Schedule)
         .where(Schedule.id == schedule_id)
-        .values(last_run_id=run_id, last_run_at=now, waiting_for=None)
+        .values(last_run_id=run_id, last_run_at=now, last_run_status=None)
     )
 
 
 async def refused(unit: Unit, schedule_id: UUID, tick_id: UUID, reason: str) -> None:
     """Say why a tick can never be played; the schedule goes on with its next one."""
-    values = {"status": TickStatus.REFUSED.value, "reason": reason}
-    await unit.connection.execute(update(ScheduleTick).where(ScheduleTick.id == tick_id).values(**values))
-    await unit.connection.execute(update(Schedule).where(Schedule.id == schedule_id).values(waiting_for=None))
+    await _end(unit, schedule_id, tick_id, TickStatus.REFUSED, reason)
 
 
 async def put_off(unit: Unit, schedule_id: UUID, tick_id: UUID, *, waiting: Waiting, reason: str) -> None:
-    """Have a tick fired again later; its schedule says what it waits for."""
+    """Have a tick fired again later, and the schedule say what it waits for.
+
+    Only one tick of a schedule waits at a time: when the next one already does, this one is passed over.
+    """
+    if await _waits(unit, schedule_id):
+        await _end(unit, schedule_id, tick_id, TickStatus.MISSED, reason)
+        return
     values = {"status": TickStatus.WAITING.value, "reason": reason}
     await unit.connection.execute(update(ScheduleTick).where(ScheduleTick.id == tick_id).values(**values))
     await unit.connection.execute(
@@ -87,3 +91,19 @@ async def outstanding(unit: Unit) -> Sequence[ScheduleFired]:
         ScheduleFired(account_id=row[0], schedule_id=row[1], tick_id=row[2], planned_at=row[3])
         for row in await unit.connection.execute(query)
     ]
+
+
+async def _waits(unit: Unit, schedule_id: UUID) -> bool:
+    query = select(ScheduleTick.id).where(
+        ScheduleTick.schedule_id == schedule_id, ScheduleTick.status == TickStatus.WAITING.value
+    )
+    return (await unit.connection.execute(query.limit(1))).first() is not None
+
+
+async def _end(unit: Unit, schedule_id: UUID, tick_id: UUID, status: TickStatus, reason: str) -> None:
+    values = {"status": status.value, "reason": reason}
+    await unit.connection.execute(
+        update(ScheduleTick)
+        .where(ScheduleTick.id == tick_id, ScheduleTick.schedule_id == schedule_id)
+        .values(**values)
+    )

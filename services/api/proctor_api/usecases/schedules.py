@@ -196,7 +196,8 @@ class Schedules:
             moved = (clock.cron.text, zone) != (found.cron_expression, found.timezone)
             if switched or moved:
                 following = clock.next_after(now) if active else None
-                values |= {"counted_from": now, "next_run_at": following, "waiting_for": None}
+                values |= {"counted_from": now, "counted_local": None}
+                values |= {"next_run_at": following, "waiting_for": None}
                 reason = "the schedule was given another clock" if active else "the schedule was switched off"
                 await schedule_records.pass_over(unit, found.id, reason)
         if any(getattr(found, name) != value for name, value in values.items()):

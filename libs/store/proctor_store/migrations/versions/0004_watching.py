@@ -53,9 +53,11 @@ def upgrade() -> None:
         sa.Column("is_active", sa.Boolean(), nullable=False),
         sa.Column("waiting_for", sa.String(length=16), nullable=True),
         sa.Column("counted_from", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("counted_local", sa.String(length=32), nullable=True),
         sa.Column("next_run_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("last_run_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("last_run_id", sa.Uuid(), nullable=True),
+        sa.Column("last_run_status", sa.String(length=16), nullable=True),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(
@@ -82,6 +84,14 @@ def upgrade() -> None:
         postgresql_where=sa.text("is_active"),
     )
     op.create_index("ix_test_schedules_integration_id", "test_schedules", ["integration_id"], unique=False)
+    op.create_index(
+        "ix_test_schedules_waiting",
+        "test_schedules",
+        ["account_id"],
+        unique=False,
+        sqlite_where=sa.text("waiting_for IS NOT NULL"),
+        postgresql_where=sa.text("waiting_for IS NOT NULL"),
+    )
     op.create_table(
         "alert_deliveries",
         sa.Column("id", sa.Uuid(), nullable=False),
@@ -173,6 +183,7 @@ def upgrade() -> None:
         sa.Column("fires", sa.Integer(), nullable=False),
         sa.Column("missed", sa.Integer(), nullable=False),
         sa.Column("fired_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("asked_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("run_id", sa.Uuid(), nullable=True),
         sa.Column("reason", sa.Text(), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
@@ -195,6 +206,14 @@ def upgrade() -> None:
     )
     op.create_index(
         "ix_schedule_ticks_account_id_fired_at", "schedule_ticks", ["account_id", "fired_at"], unique=False
+    )
+    op.create_index(
+        "ix_schedule_ticks_open",
+        "schedule_ticks",
+        ["schedule_id"],
+        unique=False,
+        sqlite_where=sa.text("status IN ('waiting', 'fired')"),
+        postgresql_where=sa.text("status IN ('waiting', 'fired')"),
     )
     op.create_index("ix_schedule_ticks_planned_at", "schedule_ticks", ["planned_at"], unique=False)
     op.create_table(
@@ -272,6 +291,7 @@ def downgrade() -> None:
     op.drop_column("integrations", "alerts")
     op.drop_table("delivery_attempts")
     op.drop_index("ix_schedule_ticks_planned_at", table_name="schedule_ticks")
+    op.drop_index("ix_schedule_ticks_open", table_name="schedule_ticks")
     op.drop_index("ix_schedule_ticks_account_id_fired_at", table_name="schedule_ticks")
     op.drop_table("schedule_ticks")
     op.drop_index("ix_run_looks_settled", table_name="run_looks")
@@ -280,6 +300,7 @@ def downgrade() -> None:
     op.drop_index("ix_alert_deliveries_due", table_name="alert_deliveries")
     op.drop_index("ix_alert_deliveries_alert_id", table_name="alert_deliveries")
     op.drop_table("alert_deliveries")
+    op.drop_index("ix_test_schedules_waiting", table_name="test_schedules")
     op.drop_index("ix_test_schedules_integration_id", table_name="test_schedules")
     op.drop_index("ix_test_schedules_due", table_name="test_schedules")
     op.drop_index("ix_test_schedules_account_id_id", table_name="test_schedules")
