@@ -1,44 +1,80 @@
-"""The alerter takes completed runs off its own queue."""
+"""The alerter put together: from a completed run on the bus to a request at a receiver."""
 
 from __future__ import annotations
 
-import logging
-from datetime import UTC, datetime
-from uuid import UUID
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
-from proctor_alerter.app import create_alerter
+from proctor_alerter.settings import AlerterSettings, Webhook
 from proctor_chassis.bus.inprocess import InProcessBus
+from proctor_chassis.egress import Operator
+from proctor_contracts.alerts import WebhookFormat
 from proctor_contracts.enums import RunStatus
 from proctor_contracts.messages import RunCompleted
 from proctor_contracts.summary import RunSummary
 from proctor_contracts.topology import ALERTER_RUNS
+from tests.alerter.world import KEY, World, open_world
+from tests.support.manual_clock import EPOCH
+from tests.support.until import until
+from tests.support.webhooks import WebhookServer
 
 
-async def test_a_completed_run_is_logged_and_its_message_done(caplog: pytest.LogCaptureFixture) -> None:
-    bus, service = InProcessBus(), create_alerter()
-    caplog.set_level(logging.INFO)
-    subscription = service.subscriptions()[0]
-    assert subscription.queue == ALERTER_RUNS
-    await bus.start(service.subscriptions(), service.listeners())
+@pytest.fixture
+async def hooks() -> AsyncIterator[WebhookServer]:
+    async with WebhookServer() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite"])
+async def world(request: pytest.FixtureRequest, tmp_path: Path, hooks: WebhookServer) -> AsyncIterator[World]:
+    url = f"{hooks.url}/alerts"
+    webhook = Webhook(url=url, format=WebhookFormat.JSON, rules=Operator().allowing(url), key=KEY)
+    async with open_world(request, tmp_path, settings=AlerterSettings(webhook=webhook)) as made:
+        yield made
+
+
+async def test_a_run_that_got_worse_is_posted_once_however_often_it_is_heard_of(
+    world: World, hooks: WebhookServer
+) -> None:
+    await world.history({"Мова": [100] * 10})
+    run = await world.run({"Мова": [0] * 10})
+    bus, service = InProcessBus(), world.alerter
+    assert service.subscriptions()[0].queue == ALERTER_RUNS
     await service.start()
-    await bus.publish(
-        RunCompleted(
-            run_id=UUID(int=1),
-            account_id=UUID(int=2),
-            integration_id=UUID(int=3),
-            status=RunStatus.COMPLETED,
-            completed_at=datetime.now(UTC),
-            summary=RunSummary(),
+    await bus.start(service.subscriptions(), service.listeners())
+    for _ in range(3):
+        await bus.publish(
+            RunCompleted(
+                run_id=run,
+                account_id=world.account,
+                integration_id=world.integration,
+                status=RunStatus.COMPLETED,
+                completed_at=EPOCH,
+                summary=RunSummary(),
+            )
         )
-    )
-    await service.drain(seconds=1)
-    await bus.stop(grace_seconds=1)
-    await service.stop()
-    lines = [record for record in caplog.records if record.getMessage() == "run.completed"]
-    assert [record.name for record in lines] == ["proctor_alerter.handlers"]
-    assert vars(lines[0])["run"] == str(UUID(int=1))
-    depth = await bus.depth(ALERTER_RUNS.name)
-    assert depth is not None
-    assert (depth.ready, depth.unacked) == (0, 0)
+    await until(lambda: bool(hooks.calls))
+    await bus.stop(grace_seconds=5)
+    await service.drain(seconds=5)
+    (call,) = hooks.calls
+    (delivery,) = await world.deliveries()
+    assert (call.method, call.path, call.body["runId"]) == ("POST", "/alerts", str(run))
+    assert call.headers["webhook-id"] == str(delivery.id)
+    assert (delivery.state, delivery.tries) == ("delivered", 1)
+    assert service.problem() is None
+
+
+async def test_it_starts_once_the_schema_is_there_and_stops_while_it_waits(world: World) -> None:
+    service = world.alerter
+    async with world.database.transaction() as unit:
+        await unit.connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0003'")
+    starting = asyncio.create_task(service.start())
+    await world.clock.next()
+    assert not starting.done()
+    async with world.database.transaction() as unit:
+        await unit.connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0004'")
+    await world.clock.next()
+    await starting

@@ -71,6 +71,9 @@ class Meters:
     retention_overdue_seconds: Instrument = _NOTHING
     queue_ready: Instrument = _NOTHING
     workers: Instrument = _NOTHING
+    alerts: Instrument = _NOTHING
+    deliveries: Instrument = _NOTHING
+    oldest_delivery_seconds: Instrument = _NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,11 @@ _KINDS: Mapping[str, _Kind] = {
     ),
     "queue_ready": _Kind("gauge", "proctor_queue_ready", "Messages ready in a queue", ("queue",)),
     "workers": _Kind("gauge", "proctor_workers", "Workers heard of lately", ("service", "pool")),
+    "alerts": _Kind("counter", "proctor_alerts", "Alerts decided", ("kind", "outcome")),
+    "deliveries": _Kind("counter", "proctor_alert_deliveries", "Tries of webhooks", ("outcome",)),
+    "oldest_delivery_seconds": _Kind(
+        "gauge", "proctor_oldest_delivery_seconds", "Age of the oldest alert that has not arrived yet"
+    ),
 }
 """What each field of `Meters` is in Prometheus; a counter is shown with `_total` after its name."""
 

@@ -8,7 +8,7 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from .bus import Bus, Listener, Subscription
 from .bus.build import bus_from
@@ -21,7 +21,7 @@ from .metrics import Meters, prometheus_meters
 from .secrets import Redactor
 from .settings import BusSettings, HttpSettings, LogSettings, SettingsError, WorkerSettings
 
-__all__ = ["Parts", "Service", "run_process", "serve"]
+__all__ = ["Needy", "Parts", "Service", "run_process", "serve"]
 
 _log = logging.getLogger(__name__)
 _CLOSING_SECONDS = 10.0
@@ -48,6 +48,15 @@ class Service(Protocol):
 
     async def stop(self) -> None:
         """Let go of everything."""
+        ...
+
+
+@runtime_checkable
+class Needy(Protocol):
+    """A service that needs more than the bus to be ready, such as a database."""
+
+    def problem(self) -> str | None:
+        """What it lacks, in one word for a probe, or None."""
         ...
 
 
@@ -95,8 +104,11 @@ async def run_process(
         raise SettingsError(str(error)) from error
     expose = None if counted is None else counted.expose
 
+    def problem() -> str | None:
+        return bus_problem(bus) or (service.problem() if isinstance(service, Needy) else None)
+
     def probes(settings: HttpSettings) -> HealthServer:
-        return HealthServer(settings, problem=lambda: bus_problem(bus), expose=expose)
+        return HealthServer(settings, problem=problem, expose=expose)
 
     http = HttpSettings.from_env(env, port=port)
     health = probes(http)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, PlainSerializer
 
 from .base import TYPED, SafeText, Strict, Wire
 from .endpoint import SecretRef
@@ -23,6 +23,14 @@ __all__ = [
     "RegressionPayload",
     "WebhookFormat",
 ]
+
+
+def _plain(value: float) -> float:
+    return int(value) if value.is_integer() else value
+
+
+Points = Annotated[float, PlainSerializer(_plain, return_type=int | float, when_used="json")]
+"""A number of points, a whole one written without a fraction: `10`, as receivers always had it."""
 
 
 class AlertKind(StrEnum):
@@ -108,7 +116,7 @@ class RegressionPayload(Wire):
     integration_id: UUID
     integration_name: str
     trigger: str
-    threshold_points: float
+    threshold_points: Points
     regressions: tuple[CategoryChange, ...]
     current: dict[str, int]
     baseline: dict[str, int]

@@ -1,1 +1,1 @@
-"""The alerter service: consumes finished runs; regression alerts build on it."""
+"""The alerter service: looks at completed runs and tells the right people what became worse."""

@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from proctor_alerter.app import create_alerter
 from proctor_api.local import LocalApi, open_local
 from proctor_api.meta import LlmMeta
 from proctor_api.settings import categories_from_env, judge_from_env, meta_from_env
+from proctor_chassis.bus import Meta, Subscription
 from proctor_chassis.bus.inprocess import InProcessBus
 from proctor_chassis.clock import SystemClock
 from proctor_chassis.egress import Operator
@@ -24,6 +24,8 @@ from proctor_chassis.metrics import Meters
 from proctor_chassis.secrets import Redactor, Secrets
 from proctor_chassis.settings import LogSettings, SettingsError
 from proctor_cli.exits import ExitCode, Stop
+from proctor_contracts.messages import RunCompleted
+from proctor_contracts.topology import ALERTER_RUNS, SCHEDULER_RUNS, Queue
 from proctor_grading.detector import installed_detector
 from proctor_grading.regex import QuickJsRegex
 from proctor_judge.app import create_judge
@@ -35,7 +37,11 @@ from proctor_runner.app import create_runner
 from proctor_runner.gateway.urls import core_url
 from proctor_runner.gateway.webhook import Webhooks
 from proctor_runner.settings import RunnerSettings
-from proctor_scheduler.app import create_scheduler
+
+if TYPE_CHECKING:  # a command that plays its own run starts without schedules and alerts
+    from proctor_chassis.process import Service
+
+    from .watching import Watching
 
 __all__ = ["Booted", "boot"]
 
@@ -65,10 +71,12 @@ async def boot(
     conversations: int = MOST_CONVERSATIONS,
     meters: Meters | None = None,
     log_level: LogLevel | None = None,
+    watching: Watching | None = None,
 ) -> AsyncIterator[Booted]:
     """Start the platform on a SQLite database; without workers it only answers questions.
 
     `conversations` bounds what all runs play together; the command's runs state their own concurrency.
+    `watching` is for a server: schedules fire and alerts are sent.
 
     Without a log level, here or in PROCTOR_LOG_LEVEL, nothing is logged: reports tell what happened.
 
@@ -144,11 +152,29 @@ async def boot(
                 clock=clock,
                 rng=random.SystemRandom(),
             )
-            # These two act on nothing yet, but what comes for them must not pile up.
-            for service in (runner, judging, create_scheduler(), create_alerter()):
+            services: list[Service] = [runner, judging]
+            if watching is None:
+                # Nobody is alarmed of a run that somebody sits before, but what comes of it must not pile up.
+                await bus.start((_forgotten(SCHEDULER_RUNS), _forgotten(ALERTER_RUNS)))
+            else:
+                services += watching.services(
+                    database=api.services.database,
+                    secrets=secrets,
+                    redactor=redactor,
+                    clock=clock,
+                    meters=meters,
+                )
+            for service in services:
                 await bus.start(listeners=service.listeners())
                 await service.start()
                 closing.push_async_callback(service.stop)
                 await bus.start(service.subscriptions())
         yield Booted(api=api, bus=bus, meters=meters)
         await bus.pause()
+
+
+def _forgotten(queue: Queue) -> Subscription:
+    async def forget(_message: RunCompleted, _meta: Meta) -> None:
+        """Let it go."""
+
+    return Subscription(queue=queue, models={"run.completed": RunCompleted}, handler=forget, concurrency=1)

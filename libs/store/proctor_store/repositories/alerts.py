@@ -10,6 +10,7 @@ from uuid import UUID
 from sqlalchemy import func, select
 
 from proctor_store.columns import Written
+from proctor_store.conflicts import conflicts
 from proctor_store.inserting import insert_for
 from proctor_store.paging import Page, Rows, cut, write_cursor
 from proctor_store.session import Unit
@@ -51,13 +52,18 @@ class AlertQuery:
 
 
 async def create(unit: Unit, alert: AlertRecord, *, written: str) -> bool:
-    """Keep an alert, its payload as it was `written`; False when there is one of this kind and occasion."""
+    """Keep an alert, its payload as it was `written`; False when there is one of this kind and occasion.
+
+    Raises:
+        Vanished: when the integration is gone.
+    """
     values = asdict(alert) | {"payload": Written(written)}
-    done = await unit.connection.execute(
-        insert_for(unit.dialect, Alert)
-        .values(values)
-        .on_conflict_do_nothing(index_elements=["run_id", "kind", "occasion"])
-    )
+    with conflicts({}):
+        done = await unit.connection.execute(
+            insert_for(unit.dialect, Alert)
+            .values(values)
+            .on_conflict_do_nothing(index_elements=["run_id", "kind", "occasion"])
+        )
     return done.rowcount == 1
 
 

@@ -10,9 +10,10 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, RowMapping, and_, or_, select, update
 
+from proctor_store.conflicts import conflicts
 from proctor_store.inserting import insert_for
 from proctor_store.session import Unit
-from proctor_store.tables import Integration, Run, RunCase, RunLook, TestResult
+from proctor_store.tables import Integration, Run, RunCase, RunLook, Schedule, TestResult
 
 __all__ = [
     "ASKED",
@@ -27,6 +28,7 @@ __all__ = [
     "get",
     "later",
     "lock_integration",
+    "notified",
     "of_schedule",
     "overdue",
     "pages",
@@ -44,7 +46,10 @@ RUNS = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFacts:
-    """What a look knows of a run; `alerts` is the integration's own, `runner` and `weather` its settings'."""
+    """What a look knows of a run; `alerts` is the integration's own, `runner` and `weather` its settings'.
+
+    `summary` and `gate_decision` are read of the run itself only, not of those it is compared with.
+    """
 
     id: UUID
     account_id: UUID
@@ -60,13 +65,14 @@ class RunFacts:
     confirms_run_id: UUID | None
     schedule_id: UUID | None
     completed_at: datetime
-    gate_decision: Mapping[str, Any] | None
     agent_models: Sequence[str]
     judge_models: Sequence[str]
     agent_fingerprints: Sequence[str] | None
     judge_fingerprints: Sequence[str] | None
     runner: str
     weather: tuple[str, ...]
+    summary: Mapping[str, Any] | None = None
+    gate_decision: Mapping[str, Any] | None = None
 
     @property
     def comparable(self) -> bool:
@@ -106,8 +112,8 @@ class LookRecord:
 _RUN = (
     Run.id, Run.account_id, Run.integration_id, Run.status, Run.mode, Run.trigger, Run.prompt_overridden,
     Run.compare_run_id, Run.rerun_of, Run.confirms_run_id, Run.schedule_id, Run.completed_at,
-    Run.gate_decision, Run.agent_models, Run.judge_models, Run.agent_fingerprints, Run.judge_fingerprints,
-    Run.settings, Integration.name.label("integration_name"), Integration.alerts,
+    Run.agent_models, Run.judge_models, Run.agent_fingerprints, Run.judge_fingerprints, Run.settings,
+    Integration.name.label("integration_name"), Integration.alerts,
 )  # fmt: skip
 _NAMES = tuple(one.name for one in fields(LookRecord))
 _LOOK = tuple(RunLook.__table__.c[name] for name in _NAMES)
@@ -115,7 +121,8 @@ _LOOK = tuple(RunLook.__table__.c[name] for name in _NAMES)
 
 async def facts(unit: Unit, run_id: UUID) -> RunFacts | None:
     """Read a run that is over; None when it is not, or is gone."""
-    query = _runs().where(Run.id == run_id, Run.completed_at.is_not(None))
+    query = _runs().add_columns(Run.summary, Run.gate_decision)
+    query = query.where(Run.id == run_id, Run.completed_at.is_not(None))
     found = (await unit.connection.execute(query)).mappings().first()
     return None if found is None else _facts(found)
 
@@ -198,13 +205,27 @@ async def of_schedule(unit: Unit, run: RunFacts, *, take: int) -> Sequence[tuple
     return [(status, None if gate is None else gate["outcome"]) for status, gate in reversed(rows)]
 
 
-async def create(unit: Unit, look: LookRecord) -> bool:
-    """Keep a look; False when the run has been looked at, and nothing is written."""
-    done = await unit.connection.execute(
-        insert_for(unit.dialect, RunLook)
-        .values({RunLook.__table__.c[name]: getattr(look, name) for name in _NAMES})
-        .on_conflict_do_nothing(index_elements=["run_id"])
+async def notified(unit: Unit, run: RunFacts) -> tuple[str, Mapping[str, Any]] | None:
+    """Read the name and notifications of the schedule that started a run; None when it is gone."""
+    query = select(Schedule.name, Schedule.notifications).where(
+        Schedule.id == run.schedule_id, Schedule.account_id == run.account_id
     )
+    found = (await unit.connection.execute(query)).first()
+    return None if found is None else (found.name, found.notifications)
+
+
+async def create(unit: Unit, look: LookRecord) -> bool:
+    """Keep a look; False when the run has been looked at, and nothing is written.
+
+    Raises:
+        Vanished: when the run is gone.
+    """
+    with conflicts({}):
+        done = await unit.connection.execute(
+            insert_for(unit.dialect, RunLook)
+            .values({RunLook.__table__.c[name]: getattr(look, name) for name in _NAMES})
+            .on_conflict_do_nothing(index_elements=["run_id"])
+        )
     return done.rowcount == 1
 
 
