@@ -42,10 +42,13 @@ async def up(
         from proctor_api.retention.settings import RetentionSettings  # noqa: PLC0415 - as above
         from proctor_api.retention.worker import Retention  # noqa: PLC0415 - as above
         from proctor_api.server import HttpServer  # noqa: PLC0415 - as above
+
+        from .watching import Watching  # noqa: PLC0415 - as above
     except ModuleNotFoundError as error:
         raise missing_package("proctor up", error, extra="web") from error
     try:
         conversations = WorkerSettings.from_env({CONCURRENCY: DEFAULT_CONVERSATIONS, **env}).concurrency
+        watching = Watching.from_env(env)
         keeping = RetentionSettings.from_env(env, rules=Operator.from_environ(env, embedded=True))
     except (SettingsError, ValueError) as error:
         raise Stop(ExitCode.USAGE, str(error)) from error
@@ -59,6 +62,7 @@ async def up(
             meters=meters,
             conversations=conversations,
             log_level="warning",
+            watching=watching,
         ) as platform:
             probes = Probes(
                 database=platform.api.services.database,

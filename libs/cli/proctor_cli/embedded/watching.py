@@ -1,0 +1,55 @@
+"""Scheduler and alerter beside the embedded platform, for a server: nobody sits before its runs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from proctor_alerter.app import create_alerter
+from proctor_alerter.settings import AlerterSettings
+from proctor_chassis.process import Service
+from proctor_scheduler.app import create_scheduler
+
+if TYPE_CHECKING:
+    from proctor_chassis.clock import Clock
+    from proctor_chassis.metrics import Meters
+    from proctor_chassis.secrets import Redactor, Secrets
+    from proctor_store.session import Database
+
+__all__ = ["Watching"]
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """How runs are started on a clock and what is told of them, as the environment says."""
+
+    alerter: AlerterSettings
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str]) -> Self:
+        """Read what the alerter is told.
+
+        Raises:
+            SettingsError: naming the variable that is wrong.
+        """
+        return cls(AlerterSettings.from_env(env))
+
+    def services(
+        self, *, database: Database, secrets: Secrets, redactor: Redactor, clock: Clock, meters: Meters
+    ) -> Sequence[Service]:
+        """Make both on the API's database."""
+        self.alerter.hide(redactor)
+        return (
+            create_scheduler(),
+            create_alerter(
+                database=database,
+                settings=self.alerter,
+                secrets=secrets,
+                redactor=redactor,
+                clock=clock,
+                meters=meters,
+                rng=random.SystemRandom(),
+            ),
+        )
