@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import func, insert, select, text
 
 from proctor_contracts.ids import new_id
-from proctor_store.repositories import retention, retention_rows
+from proctor_store.repositories import retention, retention_rows, runs
 from proctor_store.repositories.retention_rows import Batch
 from proctor_store.session import Database, Unit
 from proctor_store.tables import (
@@ -135,7 +135,7 @@ async def test_a_look_and_a_forgotten_comparison_go_with_the_run(database: Datab
         await look(unit, mine, "settled")
         # Hidden by its user, not by age: the comparison is still there.
         await comparison(unit, [mine])
-        await retention.hide(unit, mine, now=NOW)
+        await runs.hide(unit, mine, now=NOW)
     await emptied(database, mine, limit=100)
     async with database.transaction() as unit:
         rows = (await retention_rows.remove_run(unit, mine)).rows

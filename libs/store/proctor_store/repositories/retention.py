@@ -26,13 +26,13 @@ from sqlalchemy.orm import aliased
 from proctor_store.session import Unit
 from proctor_store.tables import CompareRun, Run, RunLook
 
+from . import runs
 from .pipeline_rows import LIVE
 
 __all__ = [
     "Cutoffs",
     "Overdue",
     "Place",
-    "hide",
     "in_use",
     "mark",
     "oldest",
@@ -145,7 +145,7 @@ async def in_use(unit: Unit) -> frozenset[UUID]:
 async def mark(unit: Unit, run_id: UUID, cutoffs: Cutoffs, *, now: datetime) -> bool:
     """Say that a run past its time is gone; False when somebody holds it or uses it, or it has changed.
 
-    What must be unique among runs is free again, and a comparison without any run left goes at once.
+    A comparison without any run left goes with it.
     """
     mine = (
         select(Run.compare_run_id)
@@ -158,15 +158,9 @@ async def mark(unit: Unit, run_id: UUID, cutoffs: Cutoffs, *, now: datetime) -> 
         return False
     if await unit.connection.scalar(select(Run.id).where(Run.id == run_id, _compared_still(cutoffs))):
         return False
-    await hide(unit, run_id, now=now)
+    await runs.hide(unit, run_id, now=now)
     await remove_compare(unit, held.compare_run_id)
     return True
-
-
-async def hide(unit: Unit, run_id: UUID, *, now: datetime) -> None:
-    """Take a run that is over away from everybody; its rows go later, in batches."""
-    free = {"idempotency_key": None, "idempotency_hash": None, "confirms_run_id": None}
-    await unit.connection.execute(update(Run).where(Run.id == run_id).values(deleted_at=now, **free))
 
 
 async def remove_compare(unit: Unit, compare_id: UUID | None) -> bool:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, RowMapping, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, RowMapping, func, insert, select, update
 
 from proctor_store.columns import Written
 from proctor_store.searching import has_tag
@@ -19,8 +19,8 @@ __all__ = [
     "cancel_open_results",
     "cancelled_since",
     "case_ids",
-    "delete_run",
     "find",
+    "hide",
     "insert_cases",
     "insert_run",
     "listing",
@@ -181,10 +181,13 @@ async def live_runs(unit: Unit, account_id: UUID) -> list[UUID]:
     return list((await unit.connection.execute(query)).scalars())
 
 
-async def delete_run(unit: Unit, account_id: UUID, run_id: UUID) -> bool:
-    """Delete a run with everything it holds."""
-    statement = delete(Run).where(Run.account_id == account_id, Run.id == run_id)
-    return (await unit.connection.execute(statement)).rowcount == 1
+async def hide(unit: Unit, run_id: UUID, *, now: datetime) -> None:
+    """Take a run that is over away from everybody; its rows go later, in batches.
+
+    What must be unique among runs is free again at once.
+    """
+    free = {"idempotency_key": None, "idempotency_hash": None, "confirms_run_id": None}
+    await unit.connection.execute(update(Run).where(Run.id == run_id).values(deleted_at=now, **free))
 
 
 def _select() -> Any:
