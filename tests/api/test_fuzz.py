@@ -32,9 +32,13 @@ FIELDS = {
         "isActive", "critical", "retryPolicy", "reference", "budget", "integrationId",
     ),
     "/integrations": (
-        "name", "agentPrompt", "provider", "model", "endpoint", "locale", "platformAssistantId",
+        "name", "agentPrompt", "provider", "model", "endpoint", "locale", "platformAssistantId", "alerts",
     ),
     "/keys": ("kind", "name"),
+    "/testing/schedules": (
+        "name", "integrationId", "cronExpression", "timezone", "mode", "isActive", "notifications",
+    ),
+    "/testing/schedules/preview": ("cronExpression", "timezone", "after", "take"),
 }  # fmt: skip
 ASSERTION_FIELDS = (
     "kind", "ref", "weight", "required", "scope", "pattern", "flags", "value", "values", "expected",
@@ -48,7 +52,7 @@ KINDS = (
 
 QUERY = (
     "take", "skip", "cursor", "integrationId", "category", "priority", "isActive", "tag", "q", "status",
-    "trigger", "compareRunId", "name",
+    "trigger", "compareRunId", "name", "scheduleId", "runId", "kind",
 )  # fmt: skip
 
 FEW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -85,9 +89,44 @@ async def test_any_fields_of_a_new_row_are_taken_or_refused(
         "/testing/cases": case(integrationId=bot),
         "/integrations": {"name": "n", "provider": "openai"},
         "/keys": {},
+        "/testing/schedules": {"name": "n", "integrationId": bot, "cronExpression": "0 3 * * *"},
+        "/testing/schedules/preview": {"cronExpression": "0 3 * * *"},
     }
+    await api("POST", "/testing/cases", case(integrationId=bot, ref="there"))
     fields = data.draw(st.lists(st.sampled_from(FIELDS[path]), min_size=1, max_size=3))
     await answered(api, "POST", path, good[path] | {field: data.draw(VALUE) for field in fields})
+
+
+CRON = st.sampled_from(
+    ["*", "0", "59", "7", "*/5", "1-5", "MON", "L", "?", "@daily", "31", "*/0", "1,2", "-1"]
+)
+
+
+@FEW
+@given(
+    cron=st.lists(CRON, min_size=1, max_size=7).map(" ".join) | ODD_TEXT,
+    zone=st.sampled_from(
+        ["UTC", "Europe/Kyiv", "Pacific/Apia", "Australia/Lord_Howe", "../etc/passwd", "+02:00"]
+    )
+    | ODD_TEXT,
+)
+async def test_any_clock_is_read_or_refused(api: Api, cron: str, zone: str) -> None:
+    body = {"cronExpression": cron, "timezone": zone}
+    await answered(api, "POST", "/testing/schedules/preview", body)
+
+
+@FEW
+@given(
+    alerts=st.dictionaries(
+        st.sampled_from(
+            ["webhookUrl", "webhookFormat", "webhookSecret", "delta", "lookback", "tell", "muted"]
+        ),
+        VALUE | st.text(max_size=30).map("https://".__add__) | st.just({"secret": "A"}),
+        max_size=3,
+    ),
+)
+async def test_any_alerts_are_taken_or_refused(api: Api, bot: str, alerts: dict[str, Any]) -> None:
+    await answered(api, "PATCH", f"/integrations/{bot}", {"alerts": alerts})
 
 
 @FEW
@@ -106,7 +145,7 @@ async def test_any_assertion_is_taken_or_refused(
 @FEW
 @given(query=st.dictionaries(st.sampled_from(QUERY), ODD_TEXT | st.integers().map(str), max_size=3))
 async def test_any_query_is_answered(api: Api, query: dict[str, str]) -> None:
-    for path in ("/testing/cases", "/testing/runs", "/integrations"):
+    for path in ("/testing/cases", "/testing/runs", "/integrations", "/testing/schedules", "/testing/alerts"):
         safe = {name: value.encode("utf-8", "replace").decode() for name, value in query.items()}
         response = await api("GET", path, params=safe)
         assert response.status_code in {200, 400, 404}, response.text
