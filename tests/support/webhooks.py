@@ -37,6 +37,7 @@ class Call:
     query: Mapping[str, str]
     headers: Mapping[str, str]
     body: Any
+    raw: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ class WebhookServer:
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         path = request.raw_path.partition("?")[0]
-        call = Call(request.method, path, dict(request.query), request.headers.copy(), body)
+        call = Call(request.method, path, dict(request.query), request.headers.copy(), body, raw)
         self.calls.append(call)
         await self._tell()
         try:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from yarl import URL
 
+from proctor_chassis.egress.rules import host_key
 from proctor_contracts.alerts import AlertKind, AlertSettings, WebhookFormat
 from proctor_contracts.masking import masked_url
 
@@ -93,7 +94,7 @@ class Policy:
 
 def format_for(url: str) -> WebhookFormat:
     """Say how an address wants to be told when nobody says it: Slack's own reads text, all others JSON."""
-    return WebhookFormat.SLACK if URL(url).host in _SLACK else WebhookFormat.JSON
+    return WebhookFormat.SLACK if host_key(URL(url).host or "") in _SLACK else WebhookFormat.JSON
 
 
 def policy(operator: Operator, own: AlertSettings | None) -> Policy:
