@@ -71,6 +71,9 @@ class Meters:
     retention_overdue_seconds: Instrument = _NOTHING
     queue_ready: Instrument = _NOTHING
     workers: Instrument = _NOTHING
+    schedule_ticks: Instrument = _NOTHING
+    schedule_lateness_seconds: Instrument = _NOTHING
+    schedules_waiting: Instrument = _NOTHING
     alerts: Instrument = _NOTHING
     deliveries: Instrument = _NOTHING
     oldest_delivery_seconds: Instrument = _NOTHING
@@ -120,6 +123,11 @@ _KINDS: Mapping[str, _Kind] = {
     ),
     "queue_ready": _Kind("gauge", "proctor_queue_ready", "Messages ready in a queue", ("queue",)),
     "workers": _Kind("gauge", "proctor_workers", "Workers heard of lately", ("service", "pool")),
+    "schedule_ticks": _Kind("counter", "proctor_schedule_ticks", "Planned times decided on", ("outcome",)),
+    "schedule_lateness_seconds": _Kind(
+        "gauge", "proctor_schedule_lateness_seconds", "How late the last run was asked for"
+    ),
+    "schedules_waiting": _Kind("gauge", "proctor_schedules_waiting", "Schedules with a run that waits"),
     "alerts": _Kind("counter", "proctor_alerts", "Alerts decided", ("kind", "outcome")),
     "deliveries": _Kind("counter", "proctor_alert_deliveries", "Tries of webhooks", ("outcome",)),
     "oldest_delivery_seconds": _Kind(

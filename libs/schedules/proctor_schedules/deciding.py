@@ -163,7 +163,7 @@ def recount(count: Count, *, now: datetime) -> tuple[Count, datetime | None]:
 class Situation:
     """What may be in a tick's way.
 
-    `running_since` is when the oldest run of its schedule that is not over was started, `asked` whether a run
+    `running_since` is when the newest run of its schedule that is not over was started, `asked` whether a run
     was asked for that is not there yet, `room` how many runs the account may still start this minute, None
     without a quota.
     """

@@ -11,18 +11,18 @@ from proctor_chassis.bus import Listener, RetryLater, Subscription
 from proctor_chassis.clock import Clock
 from proctor_chassis.egress.door import Resolve, system_resolve
 from proctor_chassis.metrics import Meters
+from proctor_chassis.outage import Outage
 from proctor_chassis.secrets import Redactor, Secrets
 from proctor_contracts.messages import RunCompleted
 from proctor_contracts.topology import ALERTER_RUNS
 from proctor_store.migrate import wait_until_current
-from proctor_store.session import Database
+from proctor_store.session import Database, StoreUnavailable
 
 from .confirming import Confirming
 from .delivering import Deliverer
 from .handlers import Handlers
 from .looking import Looking
 from .noticing import Noticing
-from .outage import Outage
 from .sending import Sender
 from .settings import AlerterSettings
 from .telling import Teller
@@ -59,10 +59,11 @@ class AlerterService:
         self._clock = clock
         self._concurrency = concurrency
         self._overdue: asyncio.Task[None] | None = None
+        self._started = False
 
     def problem(self) -> str | None:
-        """Say that the database was not there when it was last needed; runs then wait in their queue."""
-        return "database_down" if self._outage.away or self._deliverer.away else None
+        """Say that the database or its schema was not there when last needed; runs wait meanwhile."""
+        return self._outage.problem if self._started else "database_not_ready"
 
     def subscriptions(self) -> Sequence[Subscription]:
         """The alerter's own queue of completed runs."""
@@ -82,6 +83,7 @@ class AlerterService:
     async def start(self) -> None:
         """Wait for the database and its schema, then begin to send."""
         await wait_until_current(self._database, sleep=self._clock.sleep)
+        self._started = True
         self._deliverer.start()
         self._overdue = asyncio.create_task(self._give_up_overdue(), name="overdue-looks")
 
@@ -126,18 +128,19 @@ def create_alerter(
     the API's database.
     """
     sender = Sender(settings=settings, secrets=secrets, redactor=redactor, clock=clock.now, resolve=resolve)
+    outage = Outage("database", StoreUnavailable)
     deliverer = Deliverer(
         database=database,
         sender=sender,
         clock=clock,
         rng=rng,
         meters=meters,
+        outage=outage,
         sending=settings.sending,
         each=settings.each,
     )
     teller = Teller(settings=settings, clock=clock.now, meters=meters, wake=deliverer.wake)
     confirming = Confirming(database=database, teller=teller, clock=clock.now)
-    outage = Outage()
     handlers = Handlers(
         database=database,
         looking=Looking(database=database, teller=teller, clock=clock.now),

@@ -13,6 +13,7 @@ from typing import Protocol, assert_never
 
 from proctor_chassis.clock import Clock
 from proctor_chassis.metrics import Meters
+from proctor_chassis.outage import Outage
 from proctor_contracts.alerts import DeliveryState
 from proctor_store.repositories import deliveries
 from proctor_store.repositories.deliveries import AttemptRecord, Claimed, DeliveryRecord
@@ -46,8 +47,7 @@ class Sends(Protocol):
 class Deliverer:
     """Claims due deliveries, at most `sending` at once and `each` to one receiver, and keeps every try.
 
-    Any number of processes may run one; a delivery is claimed by one at a time. `away` says that the database
-    was not there the last time.
+    Any number of processes may run one; a delivery is claimed by one at a time.
     """
 
     def __init__(
@@ -58,6 +58,7 @@ class Deliverer:
         clock: Clock,
         rng: random.Random,
         meters: Meters,
+        outage: Outage,
         sending: int,
         each: int,
         poll_seconds: float = POLL_SECONDS,
@@ -67,6 +68,7 @@ class Deliverer:
         self._clock = clock
         self._rng = rng
         self._meters = meters
+        self._outage = outage
         self._sending = sending
         self._each = each
         self._poll = poll_seconds
@@ -74,7 +76,6 @@ class Deliverer:
         self._busy: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._loop: asyncio.Task[None] | None = None
-        self.away = False
 
     def wake(self) -> None:
         """Say that something may be due."""
@@ -123,11 +124,9 @@ class Deliverer:
             self._wake.clear()
             try:
                 await self.claim()
-                self.away = False
+                self._outage.ended()
             except StoreUnavailable as error:
-                if not self.away:
-                    log.warning("deliveries.database_away", extra={"reason": str(error)})
-                self.away = True
+                self._outage.began(error)
             except Exception:
                 log.exception("deliveries.claim_failed")
             # Not wait_for, which may swallow a cancel that comes together with the wake.

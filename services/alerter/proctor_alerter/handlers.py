@@ -10,6 +10,7 @@ from uuid import UUID
 
 from proctor_chassis.bus import Meta
 from proctor_chassis.logging import bind
+from proctor_chassis.outage import Outage
 from proctor_contracts.messages import RunCompleted
 from proctor_store.conflicts import Vanished
 from proctor_store.repositories import looks
@@ -19,7 +20,6 @@ from proctor_store.session import Database
 from .confirming import Confirming
 from .looking import Looking
 from .noticing import Noticing
-from .outage import Outage
 
 __all__ = ["Handlers"]
 

@@ -1,1 +1,1 @@
-"""The scheduler service: consumes finished runs; cron schedules build on it."""
+"""The scheduler service: fires schedules when their time has come, once each, with any number of replicas."""

@@ -163,6 +163,7 @@ async def boot(
                     redactor=redactor,
                     clock=clock,
                     meters=meters,
+                    wake_relay=api.pipeline.relay.wake,
                 )
             for service in services:
                 await bus.start(listeners=service.listeners())

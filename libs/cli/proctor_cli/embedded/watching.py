@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -37,12 +37,19 @@ class Watching:
         return cls(AlerterSettings.from_env(env))
 
     def services(
-        self, *, database: Database, secrets: Secrets, redactor: Redactor, clock: Clock, meters: Meters
+        self,
+        *,
+        database: Database,
+        secrets: Secrets,
+        redactor: Redactor,
+        clock: Clock,
+        meters: Meters,
+        wake_relay: Callable[[], None],
     ) -> Sequence[Service]:
-        """Make both on the API's database."""
+        """Make both on the database of the API, whose relay `wake_relay` wakes."""
         self.alerter.hide(redactor)
         return (
-            create_scheduler(),
+            create_scheduler(database=database, clock=clock, meters=meters, wake_relay=wake_relay),
             create_alerter(
                 database=database,
                 settings=self.alerter,

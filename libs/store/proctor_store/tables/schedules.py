@@ -20,8 +20,8 @@ class Schedule(Updated, Base):
 
     `next_run_at` was computed from `counted_from`, so that rules of time zones that have changed since then
     are noticed; `counted_local` is what the zone's clock showed then if that was a planned time, null after
-    an edit. `last_run_id` bears no foreign key, and `last_run_status` stands beside it: runs are deleted before
-    their schedules.
+    an edit. `last_run_id` bears no foreign key, and `last_run_status` stands beside it: runs are deleted
+    before their schedules.
     """
 
     __tablename__ = "test_schedules"
