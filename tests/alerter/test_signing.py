@@ -3,12 +3,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from proctor_alerter.signing import signature_headers, signing_key
+from tests.support.repository import ROOT
 
 KEY = bytes(range(32))
 AT = datetime(2026, 3, 29, 1, 0, tzinfo=UTC)
@@ -56,3 +59,17 @@ def test_a_secret_is_read_as_receivers_read_it(prefix: str, *, strip: bool) -> N
 def test_what_a_library_would_misread_is_refused(secret: str) -> None:
     with pytest.raises(ValueError, match="whsec_"):
         signing_key(secret)
+
+
+def test_the_documented_check_does_what_it_says() -> None:
+    page = (ROOT / "docs/alerts.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(code, "docs/alerts.md", "exec"), names)  # noqa: S102 - what readers are told to run
+    verified = names["verified"]
+    secret = f"whsec_{base64.b64encode(KEY).decode()}"
+    headers = signature_headers(KEY, delivery="d-1", at=datetime.now(UTC), body=BODY)
+    assert verified(secret, headers, BODY.encode())
+    assert not verified(secret, headers, b"other")
+    old = signature_headers(KEY, delivery="d-1", at=AT, body=BODY)
+    assert not verified(secret, old, BODY.encode())

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 import pytest
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, insert, select, update
 
 from proctor_alerter.app import AlerterService, create_alerter
 from proctor_alerter.settings import AlerterSettings, Webhook
@@ -199,6 +199,11 @@ class World:
             found = await deliveries.of_alerts(unit, ids)
         return sorted((one for many in found.values() for one in many), key=lambda one: one.id)
 
+    async def status(self, run_id: UUID) -> list[str]:
+        """What a run's row says of its end."""
+        async with self.database.reading() as unit:
+            return list((await unit.connection.execute(select(Run.status).where(Run.id == run_id))).scalars())
+
     async def sent(self) -> list[tuple[str, str]]:
         """Keys and bodies in the outbox."""
         async with self.database.reading() as unit:
@@ -257,3 +262,6 @@ async def open_world(
         await world.prepare()
         yield world
         await alerter.stop()
+        # The next test of a module shares the database, and would send what is left here.
+        async with database.transaction() as unit:
+            await unit.connection.execute(delete(Account).where(Account.id == world.account))

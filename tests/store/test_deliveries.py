@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import delete, insert
 
 from proctor_contracts.ids import new_id
 from proctor_store.paging import Page
@@ -28,7 +28,7 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
     async with opened(request, tmp_path) as database:
         yield database
         async with database.transaction() as unit:
-            await unit.connection.execute(Account.__table__.delete())
+            await unit.connection.execute(delete(Account))
 
 
 async def integration(unit: Unit) -> tuple[UUID, UUID]:
@@ -187,7 +187,7 @@ async def test_an_integration_that_is_gone_takes_its_deliveries_along(database: 
     async with database.transaction() as unit:
         owner = await integration(unit)
         await delivery(unit, *owner)
-        await unit.connection.execute(Integration.__table__.delete())
+        await unit.connection.execute(delete(Integration))
         assert await claimed(unit) == []
 
 
