@@ -87,6 +87,8 @@ def _processes_up(runners: int) -> int:
     subprocess.run([str(PROCTOR), "migrate"], env=environment, check=True)
     started: dict[str, int] = {}
     services = _services(runners)
+    # Links in alerts lead to the API on this machine, unless somebody says where else it is reached.
+    environment.setdefault("PROCTOR_PUBLIC_URL", f"http://127.0.0.1:{services[0].port}")
     for one in services:
         started[one.name] = _start(one, environment)
         _pids_file().write_text(json.dumps(started))
