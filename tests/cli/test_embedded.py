@@ -202,6 +202,17 @@ def test_a_setting_that_cannot_be_read_is_named(started: Path) -> None:
     assert "PROCTOR_LLM_TRIES" in ended.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("TESTING_REGRESSION_DELTA", "many"), ("TESTING_REGRESSION_WEBHOOK_URL", "hooks.example")],
+)
+def test_a_server_names_a_wrong_setting_of_its_alerts(started: Path, name: str, value: str) -> None:
+    ended = proctor(started, "up", "--port", "0", **{name: value})
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert f"{name}: " in ended.stderr
+    assert proctor(started, "run", "suite.yaml", **{name: value}).returncode == 0
+
+
 @pytest.mark.parametrize("server", ["127.0.0.1:8080", "example.org"])
 def test_a_server_without_a_scheme_is_wrong_usage(tmp_path: Path, server: str) -> None:
     ended = proctor(tmp_path, "runs", PROCTOR_SERVER=server, PROCTOR_API_KEY="k")

@@ -1,4 +1,4 @@
-"""Schedules in `proctor up`: everything in one process on SQLite."""
+"""Schedules and alerts in `proctor up`: everything in one process on SQLite."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from pathlib import Path
 from uuid import UUID
 
 import aiohttp
+from standardwebhooks import Webhook
 
 from tests.e2e.test_up import up
 from tests.support.platform_processes import case
 from tests.support.scheduled import SCHEDULES, became, just_now, nightly, seen
-from tests.support.stub_provider import StubProvider
+from tests.support.stub_provider import Say, StubProvider
+from tests.support.webhooks import WebhookServer
+
+KEY = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 
 def due(folder: Path, schedule: str) -> None:
@@ -72,4 +76,40 @@ async def test_what_was_due_while_nothing_ran_is_caught_up_once(tmp_path: Path) 
             assert tick["missed"] == 11
             assert (await rest.ended(tick["runId"]))["status"] == "completed"
             assert len(await rest.get("/testing/runs")) == 1
+            assert await process.end(signal.SIGTERM) == 0
+
+
+async def test_a_fall_that_might_be_chance_is_played_again_and_then_told_once(tmp_path: Path) -> None:
+    async with StubProvider() as bot, WebhookServer() as hooks, aiohttp.ClientSession() as session:
+        told = {
+            "TESTING_REGRESSION_WEBHOOK_URL": f"{hooks.url}/hook",
+            "TESTING_REGRESSION_WEBHOOK_SECRET": KEY,
+        }
+        async with up(tmp_path, session, **told) as (process, rest):
+            integration = await rest.bot("bot", bot.bot_url)
+            await rest.cases(integration, [case(number) for number in range(8)])
+            for _ in range(2):  # too few to be sure of anything
+                await rest.ended(await rest.run(integration))
+            bot.answer = lambda _seen: Say("Хто тут?")
+            run = await rest.run(integration)
+            await hooks.until(lambda: bool(hooks.calls))
+            (call,) = hooks.calls
+            (confirming,) = [
+                one
+                for one in await rest.get(f"/testing/runs?integrationId={integration}")
+                if one["confirmsRunId"] == run
+            ]
+            (change,) = call.body["regressions"]
+            assert (call.body["kind"], call.body["runId"]) == ("regression", run)
+            assert (change["category"], change["confirmedBy"]) == ("Мова", confirming["id"])
+            assert (change["currentAvg"], change["baselineAvg"], change["deltaPoints"]) == (0, 100, 100)
+            assert Webhook(KEY).verify(call.raw, dict(call.headers)) == call.body
+            (alert,) = await rest.get(f"/testing/alerts?runId={run}&kind=regression")
+            assert alert["payload"] == call.body
+            (delivery,) = alert["deliveries"]
+            assert (delivery["id"], delivery["state"]) == (call.headers["webhook-id"], "delivered")
+            await rest.post(f"/testing/alerts/{alert['id']}/redeliver")
+            await hooks.until(lambda: len(hooks.calls) == 2)
+            assert [one.raw for one in hooks.calls] == [call.raw] * 2
+            assert hooks.calls[1].headers["webhook-id"] == delivery["id"]
             assert await process.end(signal.SIGTERM) == 0
