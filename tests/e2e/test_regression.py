@@ -50,13 +50,12 @@ async def fleet(servers: Servers) -> AsyncIterator[Fleet]:
             assert fleet.faults() == []
 
 
-async def alerter(fleet: Fleet, hooks: WebhookServer, **more: str) -> Process:
+async def alerter(fleet: Fleet, hooks: WebhookServer) -> Process:
     return await fleet.serve(
         "alerter",
         TESTING_REGRESSION_WEBHOOK_URL=f"{hooks.url}/alerts?key=token-1234",
         TESTING_REGRESSION_WEBHOOK_SECRET=SECRET,
         PROCTOR_PUBLIC_URL="https://proctor.example",
-        **more,
     )
 
 
