@@ -20,6 +20,7 @@ from proctor_cli.state import Owner, StateFolder
 from proctor_contracts.schemas.integrations import KeyCreate
 
 from .boot import boot
+from .watching import Watching
 
 __all__ = ["up"]
 
@@ -43,12 +44,13 @@ async def up(
         from proctor_api.retention.worker import Retention  # noqa: PLC0415 - as above
         from proctor_api.server import HttpServer  # noqa: PLC0415 - as above
 
-        from .watching import Watching  # noqa: PLC0415 - as above
+        watching = Watching.from_env(env)
     except ModuleNotFoundError as error:
         raise missing_package("proctor up", error, extra="web") from error
+    except SettingsError as error:
+        raise Stop(ExitCode.USAGE, str(error)) from error
     try:
         conversations = WorkerSettings.from_env({CONCURRENCY: DEFAULT_CONVERSATIONS, **env}).concurrency
-        watching = Watching.from_env(env)
         keeping = RetentionSettings.from_env(env, rules=Operator.from_environ(env, embedded=True))
     except (SettingsError, ValueError) as error:
         raise Stop(ExitCode.USAGE, str(error)) from error

@@ -7,14 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from proctor_alerter.app import create_alerter
-from proctor_alerter.settings import AlerterSettings
-from proctor_chassis.process import Service
-from proctor_scheduler.app import create_scheduler
-
 if TYPE_CHECKING:
+    from proctor_alerter.settings import AlerterSettings
     from proctor_chassis.clock import Clock
     from proctor_chassis.metrics import Meters
+    from proctor_chassis.process import Service
     from proctor_chassis.secrets import Redactor, Secrets
     from proctor_store.session import Database
 
@@ -33,7 +30,11 @@ class Watching:
 
         Raises:
             SettingsError: naming the variable that is wrong.
+            ModuleNotFoundError: when a library that only servers need is not there.
         """
+        import proctor_scheduler.app  # noqa: F401, PLC0415 - to miss its libraries now and not later
+        from proctor_alerter.settings import AlerterSettings  # noqa: PLC0415 - a server's library
+
         return cls(AlerterSettings.from_env(env))
 
     def services(
@@ -47,6 +48,9 @@ class Watching:
         wake_relay: Callable[[], None],
     ) -> Sequence[Service]:
         """Make both on the database of the API, whose relay `wake_relay` wakes."""
+        from proctor_alerter.app import create_alerter  # noqa: PLC0415 - as above
+        from proctor_scheduler.app import create_scheduler  # noqa: PLC0415 - as above
+
         self.alerter.hide(redactor)
         return (
             create_scheduler(database=database, clock=clock, meters=meters, wake_relay=wake_relay),
