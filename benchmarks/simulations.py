@@ -5,6 +5,7 @@ Everything is decided by the functions that runs, comparisons and alerts use; on
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections import Counter
@@ -21,6 +22,9 @@ __all__ = ["simulations"]
 
 COMPARISONS = 1_000
 HISTORIES = 4_000
+LOSSES = 40_000
+"""Histories with a real loss: its bar is near, so the standard error has to be small."""
+
 BASELINE_RUNS = 7
 MAX_PAIRS = 160
 CATEGORY = "category"
@@ -34,7 +38,10 @@ def simulations(*, seed: int = 7) -> None:
     _sequential(random.Random(seed))
     _alerts(random.Random(seed))
     taken = time.perf_counter() - started
-    print(f"({taken:.0f} s; {COMPARISONS:,} comparisons, {HISTORIES:,} histories a line)")
+    print(
+        f"({taken:.0f} s; {COMPARISONS:,} comparisons, {HISTORIES:,} histories a line, "
+        f"{LOSSES:,} with a loss; ± is the standard error)"
+    )
 
 
 def _line(name: str, seen: str, bar: str = "") -> None:
@@ -43,6 +50,12 @@ def _line(name: str, seen: str, bar: str = "") -> None:
 
 def _share(count: int, of: int) -> str:
     return f"{100 * count / of:.1f} %"
+
+
+def _bar(text: str, count: int, of: int) -> str:
+    """A bar with the standard error of what stands beside it."""
+    share = count / of
+    return f"{text} (± {100 * math.sqrt(share * (1 - share) / of):.2f} %)"
 
 
 def _fixed(rng: random.Random) -> None:
@@ -115,22 +128,23 @@ def _play(
 def _alerts(rng: random.Random) -> None:
     """A category with seven runs before it: nothing changed, or twenty points lost."""
     for cases in (5, 10, 20):
-        alarms = _alarms(rng, cases, drop=0.0)
+        alarms = _alarms(rng, cases, drop=0.0, histories=HISTORIES)
         _line(
             f"nothing changed, {cases} cases: first look fires",
             _share(alarms["suspected"] + alarms["at once"], HISTORIES),
         )
         told = alarms["at once"] + alarms["confirmed"]
-        _line("  alarm, at once or after the rerun", _share(told, HISTORIES), "<= 3 %")
-    alarms = _alarms(rng, 20, drop=0.2)
+        bar = _bar("<= 3 %", told, HISTORIES)
+        _line("  alarm, at once or after the rerun", _share(told, HISTORIES), bar)
+    alarms = _alarms(rng, 20, drop=0.2, histories=LOSSES)
     told = alarms["at once"] + alarms["confirmed"]
-    _line("20 points lost, 20 cases: found at once", _share(alarms["at once"], HISTORIES))
-    _line("  alarm, at once or after the rerun", _share(told, HISTORIES), ">= 80 %")
+    _line("20 points lost, 20 cases: found at once", _share(alarms["at once"], LOSSES))
+    _line("  alarm, at once or after the rerun", _share(told, LOSSES), _bar(">= 80 %", told, LOSSES))
 
 
-def _alarms(rng: random.Random, cases: int, *, drop: float) -> Counter[str]:
+def _alarms(rng: random.Random, cases: int, *, drop: float, histories: int) -> Counter[str]:
     found: Counter[str] = Counter()
-    for _ in range(HISTORIES):
+    for _ in range(histories):
         baseline = [_run(rng, cases, 0.9) for _ in range(BASELINE_RUNS)]
         looked = first_look({CATEGORY: _run(rng, cases, 0.9 - drop)}, [{CATEGORY: run} for run in baseline])[
             CATEGORY
