@@ -1,4 +1,4 @@
-"""`python -m benchmarks [embedded|real|statistics]`: every figure beside the bare loop of the same run.
+"""`python -m benchmarks [embedded|real|retention|statistics]`: figures beside the bare loop of the same run.
 
 Whole processes are timed, start-up included; each line is the median of `--rounds` paired runs after a
 warm-up. The machine's speed drifts, so the ratio is what to read. `statistics` simulates agents
@@ -119,7 +119,9 @@ def embedded(*, rounds: int, only: str | None) -> None:
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("what", nargs="?", choices=["all", "embedded", "real", "statistics"], default="all")
+    parser.add_argument(
+        "what", nargs="?", choices=["all", "embedded", "real", "retention", "statistics"], default="all"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", help="only the lines whose name holds this text")
     parser.add_argument("--cases", type=int, default=10_000, help="cases of the real mode")
@@ -132,6 +134,10 @@ def main() -> None:
         from benchmarks.real import real  # noqa: PLC0415 - needs the server extras
 
         real(count=chosen.cases)
+    if chosen.what in {"all", "retention"}:
+        from benchmarks.retention import retention  # noqa: PLC0415 - as above
+
+        retention(rounds=chosen.rounds)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from tests.support.servers import fresh_amqp, fresh_database
 from tools.servers import choose
 from tools.servers.probe import free_port
 
-__all__ = ["real"]
+__all__ = ["call", "case", "integration", "new_account", "ready", "real", "saved", "services"]
 
 PROCTOR = str(Path(sys.executable).with_name("proctor"))
 RUNNERS = 2
@@ -30,8 +30,10 @@ POLL_SECONDS = 0.25
 
 
 @contextmanager
-def services(environment: Mapping[str, str], folder: Path) -> Iterator[tuple[str, dict[str, int]]]:
-    """Start the API, the runners and a judge; yields the API's URL and the process ids."""
+def services(
+    environment: Mapping[str, str], folder: Path, *, api: Sequence[str] = (PROCTOR, "serve", "api")
+) -> Iterator[tuple[str, dict[str, int]]]:
+    """Start the API and the runners; yields the API's URL and the process ids."""
     url = f"http://127.0.0.1:{free_port()}"
     ports = {"api": url.rpartition(":")[2]} | {f"runner-{n}": str(free_port()) for n in range(RUNNERS)}
     processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -39,7 +41,7 @@ def services(environment: Mapping[str, str], folder: Path) -> Iterator[tuple[str
         for name, port in ports.items():
             with (folder / f"{name}.log").open("wb") as log:
                 processes[name] = subprocess.Popen(  # noqa: S603 - our own command
-                    [PROCTOR, "serve", name.partition("-")[0]],
+                    api if name == "api" else [PROCTOR, "serve", "runner"],
                     env={**os.environ, **environment, "PROCTOR_HTTP_PORT": port, "PROCTOR_WORKER_ID": name},
                     stdout=log,
                     stderr=log,
@@ -79,26 +81,31 @@ async def play(url: str, key: str, model: str, *, count: int, pids: Mapping[str,
     headers = {"Authorization": f"Bearer {key}"}
     async with aiohttp.ClientSession(headers=headers) as client:
         await ready(client, url)
-        endpoint = {
-            "url": f"{model}/v1/chat/completions",
-            "body": {"model": "stub", "messages": "{{messages}}"},
-            "replyPath": "$.choices[0].message.content",
-        }
-        bot = await call(
-            client,
-            "POST",
-            f"{url}/api/integrations",
-            {"name": "stub", "provider": "http", "endpoint": endpoint},
-        )
-        ids: list[str] = []
-        for start in range(0, count, CHUNK):
-            cases = [case(number) for number in range(start, min(start + CHUNK, count))]
-            saved = await call(
-                client, "POST", f"{url}/api/testing/cases/bulk", {"integrationId": bot["id"], "cases": cases}
-            )
-            ids += saved["ids"]
+        bot = await integration(client, url, model)
+        ids = await saved(client, url, bot, count=count)
         for name, some in (("cold", ids[:10]), ("warm", ids[:10]), ("all", ids)):
-            await timed(client, url, model, bot["id"], some, name=name, pids=pids)
+            await timed(client, url, model, bot, some, name=name, pids=pids)
+
+
+async def integration(client: aiohttp.ClientSession, url: str, model: str) -> str:
+    """Save the stub as a bot; returns its id."""
+    endpoint = {
+        "url": f"{model}/v1/chat/completions",
+        "body": {"model": "stub", "messages": "{{messages}}"},
+        "replyPath": "$.choices[0].message.content",
+    }
+    body = {"name": "stub", "provider": "http", "endpoint": endpoint}
+    return str((await call(client, "POST", f"{url}/api/integrations", body))["id"])
+
+
+async def saved(client: aiohttp.ClientSession, url: str, bot: str, *, count: int) -> list[str]:
+    """Save so many cases; returns their ids."""
+    ids: list[str] = []
+    for start in range(0, count, CHUNK):
+        cases = [case(number) for number in range(start, min(start + CHUNK, count))]
+        body = {"integrationId": bot, "cases": cases}
+        ids += (await call(client, "POST", f"{url}/api/testing/cases/bulk", body))["ids"]
+    return ids
 
 
 def case(number: int) -> dict[str, Any]:
@@ -156,6 +163,21 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def new_account(environment: Mapping[str, str]) -> str:
+    """Make the tables and an account; returns its key."""
+    env = {**os.environ, **environment}
+    for command in (["migrate"], ["accounts", "create", "bench"]):
+        subprocess.run([PROCTOR, *command], env=env, check=True, stdout=subprocess.DEVNULL)  # noqa: S603 - our own
+    made = subprocess.run(  # noqa: S603 - our own command
+        [PROCTOR, "keys", "create", "--account", "bench"],
+        env=env,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return made.stdout.split()[-1]
+
+
 def real(*, count: int) -> None:
     """Print the figures of the real mode."""
     servers = choose.ensure()
@@ -167,17 +189,7 @@ def real(*, count: int) -> None:
             "PROCTOR_DATABASE_URL": stack.enter_context(fresh_database(servers)),
             "PROCTOR_EGRESS_ALLOW": "127.0.0.0/8",
         }
-        for command in (["migrate"], ["accounts", "create", "bench"]):
-            subprocess.run(  # noqa: S603 - our own command
-                [PROCTOR, *command], env={**os.environ, **environment}, check=True, stdout=subprocess.DEVNULL
-            )
-        key = subprocess.run(  # noqa: S603 - our own command
-            [PROCTOR, "keys", "create", "--account", "bench"],
-            env={**os.environ, **environment},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.split()[-1]
+        key = new_account(environment)
         model = stack.enter_context(stub(0))
         url, pids = stack.enter_context(services(environment, folder))
         try:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from proctor_api.retention.pace import EMBEDDED, SERVER, Pace
 
-PACE = Pace(rows=100, most=500, aim=0.05, share=0.2)
+PACE = Pace(rows=100, least=10, most=500, aim=0.05, share=0.2)
 
 
 @pytest.mark.parametrize(
@@ -32,5 +32,6 @@ def test_a_database_that_costs_the_same_a_row_is_left_alone_four_fifths_of_the_t
         worked, paused = worked + took, paused + pace.pause(took)
         pace = pace.after(took)
     assert worked / (worked + paused) == pytest.approx(0.2)
-    # Batches have found the length that they should have.
-    assert pace.rows * 0.001 == pytest.approx(min(pace.aim, pace.most * 0.001), rel=0.1)
+    # Batches have found the length that they should have, or can.
+    fitting = min(max(pace.aim, pace.least * 0.001), pace.most * 0.001)
+    assert pace.rows * 0.001 == pytest.approx(fitting, rel=0.1)
