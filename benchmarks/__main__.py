@@ -1,8 +1,8 @@
 """`python -m benchmarks [embedded|real|retention|statistics]`: figures beside the bare loop of the same run.
 
-Whole processes are timed, start-up included; each line is the median of `--rounds` paired runs after a
-warm-up. The machine's speed drifts, so the ratio is what to read. `statistics` simulates agents
-with known pass rates instead. Bars and aims are printed, never enforced.
+Whole processes are timed, start-up included, and beside them the run alone; each line is the median of
+`--rounds` paired runs after a warm-up. The machine's speed drifts, so the ratio is what to read.
+`statistics` simulates agents with known pass rates instead. Bars and aims are printed, never enforced.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import sqlite3
 import sys
 import tempfile
+from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from statistics import median
 
 from benchmarks.measure import Figure, medians, run, stub
 from benchmarks.simulations import simulations
@@ -60,7 +64,7 @@ SCENARIOS = (
         "1,000 cases, 3 tool calls, c100",
         1_000,
         100,
-        f"wall <= 1.5x ideal, which is {IDEAL_TOOLS:.1f} s",
+        f"run <= 1.5x ideal, which is {IDEAL_TOOLS:.1f} s",
         provider="openai",
         floor="tools",
         tools=True,
@@ -69,8 +73,16 @@ SCENARIOS = (
 )
 
 
-def once(scenario: Scenario, url: str, folder: Path) -> tuple[Figure, Figure]:
-    """Run Proctor and the bare loop once, one after the other."""
+def played(folder: Path) -> float:
+    """The run's own seconds, from its first case that left to its end, as its database tells them."""
+    with closing(sqlite3.connect(folder / ".proctor" / "proctor.db")) as database:
+        row = database.execute("SELECT started_at, completed_at FROM test_runs").fetchone()
+    started, completed = map(datetime.fromisoformat, row)
+    return (completed - started).total_seconds()
+
+
+def once(scenario: Scenario, url: str, folder: Path) -> tuple[Figure, Figure, float]:
+    """Run Proctor and the bare loop once, one after the other; the third is the run's own seconds."""
     suite = folder / "suite.json"
     write_suite(
         suite,
@@ -88,12 +100,15 @@ def once(scenario: Scenario, url: str, folder: Path) -> tuple[Figure, Figure]:
     ours = run([PROCTOR, "--quiet", "run", str(suite)], cwd=folder, env=environment)
     loop = [sys.executable, "-m", "benchmarks.floor", scenario.floor, url]
     floor = run([*loop, str(scenario.count), str(scenario.concurrency), "01"[scenario.judge]], cwd=ROOT)
-    return ours, floor
+    return ours, floor, played(folder)
 
 
 def embedded(*, rounds: int, only: str | None) -> None:
     """Print the table of the embedded mode."""
-    print(f"{'embedded, 50 ms a model call':31}{'wall s':>8}{'floor':>8}{'ratio':>7}{'cases/s':>9}", end="")
+    print(
+        f"{'embedded, 50 ms a model call':31}{'wall s':>8}{'floor':>8}{'ratio':>7}{'run s':>7}{'cases/s':>9}",
+        end="",
+    )
     print(f"{'CPU ms':>8}{'net':>7}{'peak MB':>9}  bar")
     start: Figure | None = None
     for scenario in SCENARIOS:
@@ -102,6 +117,7 @@ def embedded(*, rounds: int, only: str | None) -> None:
         with stub(50) as url, tempfile.TemporaryDirectory() as folder:
             pairs = [once(scenario, url, Path(folder)) for _ in range(rounds + 1)][1:]
         ours, floor = medians([pair[0] for pair in pairs]), medians([pair[1] for pair in pairs])
+        run_seconds = median(pair[2] for pair in pairs)
         if scenario.count == 1:
             start = ours
         # What the start costs is taken off, as for the peers: net = (CPU - CPU of one case) / cases.
@@ -110,7 +126,8 @@ def embedded(*, rounds: int, only: str | None) -> None:
             net = f"{(ours.cpu - start.cpu) / scenario.count * 1000:.2f}"
         rate, cpu = scenario.count / ours.wall, ours.cpu / scenario.count * 1000
         print(
-            f"{scenario.name:31}{ours.wall:8.2f}{floor.wall:8.2f}{ours.wall / floor.wall:7.2f}{rate:9.0f}"
+            f"{scenario.name:31}{ours.wall:8.2f}{floor.wall:8.2f}{ours.wall / floor.wall:7.2f}"
+            f"{run_seconds:7.2f}{rate:9.0f}"
             f"{cpu:8.2f}{net:>7}{ours.peak_mb:9.0f}  {scenario.bar}",
             flush=True,
         )

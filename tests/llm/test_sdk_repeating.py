@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from proctor_contracts.enums import Provider
 from proctor_llm import LlmErrorCode, ToolSpec
-from proctor_llm.sdk import MAX_REPLY_BYTES
+from proctor_llm.sdk import MAX_REPLY_BYTES, Sdk
 from tests.llm.conftest import Bench, chat
 from tests.support.stub_provider import Raw, Say, Status
 
@@ -85,3 +87,32 @@ async def test_a_text_that_cannot_be_written_is_left_to_the_sdk(bench: Bench, pr
     await bench.ask(provider)
     later = await bench.fail(provider, chat("\ud800"))
     assert (first.code, later.code) == (LlmErrorCode.BAD_REQUEST, LlmErrorCode.BAD_REQUEST)
+
+
+@all_sdks
+async def test_calls_that_begin_together_have_the_sdk_make_one_request(
+    bench: Bench, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[object] = []
+    learn = Sdk._learn
+
+    def counted(self: Sdk, request: object) -> None:
+        made.append(request)
+        learn(self, request)
+
+    monkeypatch.setattr(Sdk, "_learn", counted)
+    replies = await asyncio.gather(*(bench.ask(provider, chat(f"питання {n}")) for n in range(20)))
+    assert len(made) == 1
+    assert sorted(seen.last_user_text for seen in bench.stub.requests) == sorted(
+        f"питання {n}" for n in range(20)
+    )
+    assert len(replies) == 20
+
+
+@all_sdks
+async def test_a_first_call_that_cannot_be_sent_holds_nobody_up(bench: Bench, provider: Provider) -> None:
+    bad = chat("\ud800")
+    answers = await asyncio.gather(
+        *(bench.ask(provider, each) for each in (bad, chat("Привіт"), chat("Привіт"))), return_exceptions=True
+    )
+    assert [isinstance(answer, Exception) for answer in answers] == [True, False, False]

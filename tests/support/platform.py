@@ -279,7 +279,10 @@ class FakeJudge(_Worker):
 
 @dataclass
 class Platform:
-    """An API replica with its workers, and one account that uses it."""
+    """An API replica with its workers, and one account that uses it.
+
+    With `leads` jobs leave before their place is free and wait at hand.
+    """
 
     database: Database
     bus: Bus
@@ -291,6 +294,7 @@ class Platform:
     duplicate_cost: Counted
     ended: Counted
     time: Shifted
+    leads: bool
     caller: Caller = field(default_factory=lambda: Caller(UUID(int=0)))
     completed: list[RunCompleted] = field(default_factory=list)
     cancelled: list[RunCancelled] = field(default_factory=list)
@@ -449,6 +453,7 @@ async def open_platform(
             duplicate_cost=duplicate_cost,
             ended=ended,
             time=shifted,
+            leads=alone,
         )
 
         async def noted(message: RunCompleted, _meta: Meta) -> None:

@@ -101,7 +101,7 @@ class MadeRequest:
 
     @classmethod
     def of(cls, request: Any) -> MadeRequest:
-        """Keep what an SDK's HTTP client has sent."""
+        """Keep what an SDK's HTTP client sends."""
         headers = {
             name: value for name, value in request.headers.items() if name.lower() not in _OF_ONE_REQUEST
         }

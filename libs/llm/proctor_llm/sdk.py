@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 from collections.abc import Callable
+from contextvars import ContextVar
 from types import ModuleType
 from typing import Any, cast
 
@@ -24,6 +25,10 @@ from .transport import ReplyTooLargeError, http_client
 __all__ = ["MAX_REPLY_BYTES", "Sdk", "require_model"]
 
 MAX_REPLY_BYTES = 16 * 1024 * 1024
+
+_Kind = tuple[str, bool]
+_making: ContextVar[_Kind | None] = ContextVar("making", default=None)
+"""The path, and whether a stream is wanted, of the call that an SDK is making in this task."""
 
 
 class Sdk:
@@ -51,17 +56,22 @@ class Sdk:
         self._module: ModuleType | None = None
         self._httpx: Any = None
         self._client: Any = None
-        self._made: dict[tuple[str, bool], MadeRequest] = {}
-        self._making = asyncio.Lock()
+        self._made: dict[_Kind, MadeRequest] = {}
+        self._first: dict[_Kind, asyncio.Event] = {}
+        self._opening = asyncio.Lock()
 
     async def post(self, path: str, body: dict[str, Any], *, stream: bool = False) -> RawReply:
         """Send a body as it is and give the raw response; with `stream` its body is unread.
 
         This is the SDKs' own way past their request and response models, which cost more CPU than the call,
         warn about models that are merely old, and stumble over what a compatible gateway does differently.
-        Once an SDK's request was answered, later ones are sent as it made it.
+        Once an SDK has made its request, later ones are sent as it made it; those that come meanwhile wait
+        for that, which takes it milliseconds and would take each of them as many.
         """
-        made = self._made.get((path, stream))
+        kind = (path, stream)
+        if kind not in self._made and (first := self._first.get(kind)) is not None:
+            await first.wait()
+        made = self._made.get(kind)
         data = None if made is None else _encoded(body)
         if made is not None and data is not None:
             try:
@@ -70,20 +80,27 @@ class Sdk:
                 said = _readable(refused.body)
                 raise self.status_fault(refused.status, said, retry_after=refused.retry_after) from None
         client = await self.client()
-        response = await client.post(path, cast_to=self._httpx.Response, body=body, stream=stream)
-        self._made[path, stream] = MadeRequest.of(response.request)
+        first = self._first.setdefault(kind, asyncio.Event())
+        making = _making.set(kind)
+        try:
+            response = await client.post(path, cast_to=self._httpx.Response, body=body, stream=stream)
+        finally:
+            _making.reset(making)
+            first.set()
+            self._first.pop(kind, None)
         return cast("RawReply", response)
 
     async def client(self) -> Any:
         """Give the SDK's client."""
         if self._client is None:
-            async with self._making:
+            async with self._opening:
                 if self._client is None:
                     # Off the loop: other conversations go on while the SDK is read from disk.
                     self._module = await asyncio.to_thread(self._import, self.name)
                     self._httpx = await asyncio.to_thread(self._import, self._http_module)
                     self._client = self._build(
-                        self._module, http_client(self._httpx, self._door, limit=MAX_REPLY_BYTES)
+                        self._module,
+                        http_client(self._httpx, self._door, limit=MAX_REPLY_BYTES, sending=self._learn),
                     )
         return self._client
 
@@ -93,6 +110,14 @@ class Sdk:
             await self._client.close()
             self._client = None
             self._made.clear()
+
+    def _learn(self, request: Any) -> None:
+        """Keep what the SDK sends, before anybody knows what becomes of it."""
+        kind = _making.get()
+        if kind is not None and kind not in self._made:
+            self._made[kind] = MadeRequest.of(request)
+            if (first := self._first.get(kind)) is not None:
+                first.set()
 
     def fault(self, error: Exception) -> LlmError | EgressRefused:
         """Name what an SDK call raised; anything that is not the SDK's or the wire's is raised again."""

@@ -6,7 +6,7 @@ module it is. The door checks every address, and aiohttp costs a fraction of the
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from types import ModuleType
 from typing import Any
@@ -24,8 +24,11 @@ class ReplyTooLargeError(Exception):
     """A provider sent more than is read."""
 
 
-def http_client(httpx: ModuleType, door: Door, *, limit: int) -> Any:
-    """Make an `AsyncClient` of httpx or httpx2 that sends through a door and reads at most `limit` bytes."""
+def http_client(httpx: ModuleType, door: Door, *, limit: int, sending: Callable[[Any], None]) -> Any:
+    """Make an `AsyncClient` of httpx or httpx2 that sends through a door and reads at most `limit` bytes.
+
+    `sending` is told of each request before it leaves.
+    """
     stream_base: Any = httpx.AsyncByteStream
     transport_base: Any = httpx.AsyncBaseTransport
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=10.0)
@@ -52,6 +55,7 @@ def http_client(httpx: ModuleType, door: Door, *, limit: int) -> Any:
 
     class Transport(transport_base):  # type: ignore[misc]  # the base is chosen at run time
         async def handle_async_request(self, request: Any) -> Any:
+            sending(request)
             headers = {name: value for name, value in request.headers.items() if name != "content-length"}
             # The door decompresses, and knows these two everywhere.
             headers["accept-encoding"] = "gzip, deflate"

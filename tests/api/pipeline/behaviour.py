@@ -162,7 +162,7 @@ async def test_a_window_is_never_exceeded_by_retries_and_repeats(platform: Platf
     )
     for _ in range(12 + 2 * (2 + 2 + 1)):
         await platform.runner.holds(1)
-        assert (await platform.run_row(run.id)).in_flight <= 2
+        assert (await platform.services.runs.get(platform.caller, run.id)).progress.in_flight <= 2
         platform.runner.release(1)
     await platform.finished(run)
     assert platform.runner.peak[run.id] == 2
@@ -190,7 +190,8 @@ async def test_a_retry_after_the_judge_waits_for_a_free_place(platform: Platform
         return await platform.run_row(run.id)
 
     seen = await platform.eventually(row, lambda row: row.judging == 0)
-    assert seen.in_flight == 1
+    # Where a job is at hand before its place is free, the retry stands behind it.
+    assert seen.in_flight == (3 if platform.leads else 1)
     assert [job.case.name for job in platform.runner.of(run.id)] == ["0", "1"]
     platform.runner.release()
     await platform.finished(run)
@@ -198,8 +199,7 @@ async def test_a_retry_after_the_judge_waits_for_a_free_place(platform: Platform
     assert [(job.case.name, job.attempt) for job in platform.runner.of(run.id)] == [
         ("0", 1),
         ("1", 1),
-        ("0", 2),
-        ("2", 1),
+        *([("2", 1), ("0", 2)] if platform.leads else [("0", 2), ("2", 1)]),
     ]
     result = (await platform.results(run, attempts=True))["0"]
     assert (result.status, result.flaky, result.attempt_count) == (ResultStatus.PASSED, True, 2)

@@ -70,6 +70,25 @@ def test_room_is_what_is_free_unless_the_judges_are_four_windows_behind(
     assert room(window=5, in_flight=in_flight, judging=judging, allowance=allowance) == free
 
 
+@pytest.mark.parametrize(
+    ("in_flight", "judging", "allowance", "free"),
+    [
+        (0, 0, None, 20),
+        (5, 0, None, 15),
+        (20, 0, None, 0),
+        (0, 0, 2, 2),
+        (0, 19, None, 5),
+        (5, 15, None, 4),
+        (4, 19, None, 1),
+        (0, 20, None, 0),
+    ],
+)
+def test_cases_that_wait_at_hand_leave_the_judges_no_more_to_do(
+    in_flight: int, judging: int, allowance: int | None, free: int
+) -> None:
+    assert room(window=5, in_flight=in_flight, judging=judging, allowance=allowance, lead=15) == free
+
+
 def priced(agent: str = "1", judge: str = "1") -> Prices:
     """Input for nothing, output at so many micro-USD a token; the judge's input at one."""
     nothing, one = Decimal(0), Decimal(1)

@@ -34,12 +34,14 @@ from proctor_store.relay import Relay, Undeliverable
 from proctor_store.repositories import outbox, pipeline
 from proctor_store.session import Database
 
+from .batch import Report
 from .cancels import Cancels
 from .collector import Collector
 from .dispatch import Dispatcher
 from .hub import Hub
 from .settle import Settler
 from .sweeper import Sweeper
+from .turnstile import Departure, Turnstile
 from .workers import Workers
 
 __all__ = ["Pipeline"]
@@ -47,7 +49,7 @@ __all__ = ["Pipeline"]
 log = logging.getLogger(__name__)
 
 COLLECTOR_CONCURRENCY = 200
-BATCHES_APART_ALONE = 0.01
+BATCHES_APART_ALONE = 0.05
 """Seconds between transactions where a commit costs so little that every report would get its own."""
 
 REMEMBERED_STARTED = 10_000
@@ -85,6 +87,7 @@ class Pipeline:
         self._tasks: set[asyncio.Task[None]] = set()
         self._periodic: list[asyncio.Task[None]] = []
         self._started: set[UUID] = set()
+        self._turnstile = Turnstile()
         self.hub = Hub()
         self.workers = Workers(clock=clock, connections=lambda: bus.connections)
         self.cancels = Cancels(database=database, bus=bus, clock=clock)
@@ -97,7 +100,7 @@ class Pipeline:
         )
         self.settler = Settler(
             # Alone, a job is with its runner at once: there is no way to the pool that a window could fill.
-            dispatcher=Dispatcher(prices, _unknown if alone else self.workers.concurrency),
+            dispatcher=Dispatcher(prices, _unknown if alone else self.workers.concurrency, leads=alone),
             prices=prices,
             clock=clock,
             wake=self.relay.wake,
@@ -110,6 +113,7 @@ class Pipeline:
             settler=self.settler,
             clock=clock,
             apart_seconds=BATCHES_APART_ALONE if alone else 0,
+            heard=self._heard if alone else None,
         )
         self.sweeper = Sweeper(
             database=database,
@@ -163,6 +167,7 @@ class Pipeline:
 
     async def announce(self, message: RunCancelled) -> None:
         """Tell workers at once."""
+        self._turnstile.forget(message.run_ids)
         await self._bus.announce(message)
 
     async def observe(self) -> None:
@@ -179,8 +184,15 @@ class Pipeline:
         for (service, pool), count in self.workers.counts().items():
             self._meters.workers.set(count, service=service, pool=pool)
 
-    def _send_directly(self, jobs: Sequence[outbox.Outgoing]) -> None:
-        self._spawn(self._send_all(jobs))
+    def _send_directly(self, jobs: Sequence[Departure]) -> None:
+        if going := self._turnstile.enter(jobs):
+            self._spawn(self._send_all(going))
+
+    def _heard(self, report: Report) -> None:
+        """Let the next case begin before what was said of this one is written down."""
+        played = isinstance(report, CaseExecuted)
+        if played and (job := self._turnstile.ended(report.run_id, report.id())) is not None:
+            self._spawn(self._send_all([job]))
 
     async def _send_all(self, jobs: Sequence[outbox.Outgoing]) -> None:
         for job in jobs:

@@ -34,7 +34,9 @@ class Collector:
         settler: Settler,
         clock: Callable[[], datetime],
         apart_seconds: float = 0,
+        heard: Callable[[Report], None] | None = None,
     ) -> None:
+        self._heard = heard
         self._database = database
         self._settler = settler
         self._clock = clock
@@ -51,11 +53,13 @@ class Collector:
         await self._batcher.stop()
 
     async def report(self, report: Report, _meta: Meta | None = None) -> None:
-        """Take a report; returns once it is durable.
+        """Take a report; returns once it is durable, `heard` is told at once.
 
         Raises:
             RetryLater: when the database is away or this process stops, which is never the report's fault.
         """
+        if self._heard is not None:
+            self._heard(report)
         try:
             with again_when_away():
                 await self._batcher.add(report)

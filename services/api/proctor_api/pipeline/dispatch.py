@@ -25,6 +25,7 @@ __all__ = ["DEFAULT_WINDOW", "Dispatcher", "room", "window"]
 DEFAULT_WINDOW = 50
 UNKNOWN_POOL_WINDOW = 32
 BACKLOG_WINDOWS = 4
+MOST_LEAD = 200
 
 
 def window(*, stated: int | None, account_limit: int | None, pool_concurrency: int | None) -> int:
@@ -36,20 +37,30 @@ def window(*, stated: int | None, account_limit: int | None, pool_concurrency: i
     return size if account_limit is None else min(size, account_limit)
 
 
-def room(*, window: int, in_flight: int, judging: int, allowance: int | None) -> int:
-    """Count the cases that may leave now: free slots, unless the judges are four windows behind."""
-    if judging >= BACKLOG_WINDOWS * window:
+def room(*, window: int, in_flight: int, judging: int, allowance: int | None, lead: int = 0) -> int:
+    """Count the cases that may leave now: free slots, unless the judges are four windows behind.
+
+    `lead` cases more may leave than are played at once, to wait at hand; what the judges will have to do is
+    bounded as without.
+    """
+    backlog = BACKLOG_WINDOWS * window
+    if judging >= backlog:
         return 0
-    free = window - in_flight
+    free = min(window + lead, backlog + window - 1 - judging) - in_flight
     return max(0, free if allowance is None else min(free, allowance))
 
 
 @dataclass(frozen=True, slots=True)
 class Dispatcher:
-    """Lets cases out of runs under their lock; `pool_concurrency` is what heartbeats say of a pool."""
+    """Lets cases out of runs under their lock; `pool_concurrency` is what heartbeats say of a pool.
+
+    With `leads`, cases leave early, for a turnstile that holds them. Not where money is counted: they would
+    hold reserves that those being played could use, or be played when it is used up.
+    """
 
     prices: Prices
     pool_concurrency: Callable[[str], int | None]
+    leads: bool = False
 
     async def fill(
         self,
@@ -60,11 +71,12 @@ class Dispatcher:
         account_limit: int | None,
         allowance: int | None,
         out_of_money: bool,
+        counted: bool,
     ) -> int:
         """Fill a run's window; returns how many cases left.
 
-        `allowance` is what the account may still have in flight. Without money the waiting results end in
-        `error`.
+        `allowance` is what the account may still have in flight; `counted` says that it has a balance.
+        Without money the waiting results end in `error`.
         """
         if run.next_ordinal >= run.row.total or not run.live:
             return 0
@@ -78,7 +90,13 @@ class Dispatcher:
         )
         if size != run.row.window:
             run.put["window"] = size
-        free = room(window=size, in_flight=run.in_flight, judging=run.judging, allowance=allowance)
+        free = room(
+            window=size,
+            in_flight=run.in_flight,
+            judging=run.judging,
+            allowance=allowance,
+            lead=self._lead(run, size) if not counted else 0,
+        )
         left = broke = 0
         while left < free:
             waiting = await pipeline.waiting_results(
@@ -96,6 +114,10 @@ class Dispatcher:
         if broke:
             run.event("run.budget_exhausted", {"cases": broke})
         return left
+
+    def _lead(self, run: RunWork, size: int) -> int:
+        """Count the cases that should wait at hand: what is played while a batch is written, and some."""
+        return min(3 * size, MOST_LEAD) if self.leads and run.row.budget_micro is None else 0
 
     def _send(
         self, run: RunWork, waiting: Sequence[pipeline.WaitingRow], *, now: datetime

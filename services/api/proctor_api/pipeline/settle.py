@@ -22,6 +22,7 @@ from proctor_store.session import Unit
 from .batch import Applier, Report
 from .completion import complete
 from .dispatch import Dispatcher
+from .turnstile import Departure
 from .work import ResultWork, RunWork
 
 __all__ = ["Held", "Settler"]
@@ -69,7 +70,7 @@ class Settler:
         wake: Callable[[], None],
         hint: Callable[[Sequence[LiveHint]], None],
         meters: Meters,
-        direct: Callable[[Sequence[outbox.Outgoing]], None] | None = None,
+        direct: Callable[[Sequence[Departure]], None] | None = None,
     ) -> None:
         self._direct = direct
         self._dispatcher = dispatcher
@@ -146,7 +147,7 @@ class Settler:
         # After the results, since those that are to be retried stand in line with the others now.
         await self._fill(unit, held)
         sent = 0
-        jobs: list[outbox.Outgoing] = []
+        jobs: list[Departure] = []
         for run in held.runs.values():
             if not run.live or not run.changed:
                 continue
@@ -156,7 +157,8 @@ class Settler:
                 await complete(unit, run, now=held.now, status=run.ending)
             await events.append(unit, run.events, now=held.now)
             if self._direct is not None:
-                jobs += [message for message in run.outgoing if message.exchange == JOBS.name]
+                limit = run.put.get("window", run.row.window)
+                jobs += [Departure(each, limit) for each in run.outgoing if each.exchange == JOBS.name]
                 run.outgoing = [message for message in run.outgoing if message.exchange != JOBS.name]
             sent += await outbox.add(unit, run.outgoing, now=held.now)
         for account_id in held.accounts:
@@ -226,6 +228,7 @@ class Settler:
                 account_limit=limit,
                 allowance=allowance,
                 out_of_money=account_id in broke,
+                counted=held.accounts[account_id].balance_micro is not None,
             )
             if limit is not None and left:
                 busy[account_id] = busy.get(account_id, 0) + left

@@ -38,7 +38,7 @@ def run_progress(row: Mapping[Any, Any], *, now: datetime) -> RunProgress:
         error=row["error"],
         cancelled=row["cancelled"],
         flaky=row["flaky"],
-        in_flight=row["in_flight"],
+        in_flight=min(row["in_flight"], row["window"]),  # those that wait at hand are not being played
         cost_cents=None if row["unknown_costs"] else cents(row["cost_micro"]),
         eta_seconds=eta,
     )
