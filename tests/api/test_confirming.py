@@ -209,12 +209,14 @@ async def test_without_cases_the_look_says_so(stage: Stage) -> None:
     assert "Немає" in look.reason
 
 
-async def test_a_run_that_is_deleted_takes_its_look_along(stage: Stage) -> None:
+async def test_a_run_that_is_deleted_is_not_played_again(stage: Stage) -> None:
     await stage.api.data("POST", f"/testing/runs/{stage.run['id']}/cancel")
     assert (await stage.api("DELETE", f"/testing/runs/{stage.run['id']}")).status_code == 204
     assert await stage.reruns() == []
     await stage.bus.publish(stage.event())
-    assert await stage.settled() is None
+    look = await stage.settled()
+    assert look.state == "refused"
+    assert look.reason.startswith("run_gone: ")
     assert await stage.reruns() == []
 
 
