@@ -204,3 +204,22 @@ async def test_two_relays_share_the_work(database: Database, broker: Broker, rel
     counts = await asyncio.gather(relay.drain(), relay.drain())
     assert sum(counts) == 20
     assert sorted(broker.taken, key=int) == [f"{n}" for n in range(20)]
+
+
+@pytest.mark.parametrize("steps", range(5))
+async def test_a_stop_that_comes_right_after_a_wake_is_heard(
+    database: Database, broker: Broker, relay: Relay, steps: int
+) -> None:
+    await put(database, "first")
+    relay.start()
+    async with asyncio.timeout(PATIENCE), broker.got:
+        await broker.got.wait_for(lambda: broker.taken == ["first"])
+    for _ in range(500):  # on SQLite it then waits to be woken
+        await asyncio.sleep(0)
+    relay.wake()
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    stopping = asyncio.create_task(relay.stop())
+    done, _ = await asyncio.wait({stopping}, timeout=2)
+    stopping.cancel()
+    assert done

@@ -82,8 +82,10 @@ class Relay:
                 self._database_away = True
             except Exception:
                 log.exception("outbox_relay_failed")
+            # Not wait_for, which until Python 3.12 may swallow a stop that comes together with the wake.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), self._poll)
+                async with asyncio.timeout(self._poll):
+                    await self._wake.wait()
 
     async def drain(self) -> int:
         """Relay one batch; returns how many messages left, buried ones included."""
