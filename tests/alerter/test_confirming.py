@@ -14,7 +14,7 @@ import pytest
 from proctor_alerter.confirming import PATIENCE, Confirming
 from proctor_alerter.telling import Teller
 from proctor_chassis.metrics import Meters
-from proctor_store.repositories import confirmations
+from proctor_store.repositories import confirmations, looks
 from tests.alerter.world import World, open_world
 from tests.store.rows import BOTH
 
@@ -169,3 +169,16 @@ async def test_a_rerun_of_a_look_that_is_gone_is_nothing(world: World) -> None:
     run = await world.run(GOOD)
     await world.hears(await rerun(world, run, BAD_AGAIN))
     assert await world.deliveries() == []
+
+
+async def test_a_look_that_cannot_be_settled_holds_up_no_other(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken, fine = await suspected(world), await suspected(world)
+    async with world.database.transaction() as unit:
+        for run in (broken, fine):
+            await confirmations.refused(unit, run, "no", now=world.clock.now())
+        await looks.change(unit, broken, {"findings": {}}, now=world.clock.now())
+    assert await confirming(world).give_up_overdue() == 1
+    assert "suspected+" in await world.alerts(fine)
+    assert "look_not_settled" in [one.getMessage() for one in caplog.records]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -12,10 +14,15 @@ from uuid import UUID
 import pytest
 
 from proctor_alerter.settings import AlerterSettings
+from proctor_chassis.bus import RetryLater
+from proctor_chassis.metrics import Meters
 from proctor_contracts.ids import new_id
+from proctor_store.repositories import looks
+from proctor_store.session import StoreUnavailable
 from tests.alerter.world import World, open_world
 from tests.store.rows import BOTH
 from tests.support.manual_clock import EPOCH
+from tests.support.platform import Counted
 
 GOOD = {"Мова": [100] * 10, "Гроші": [100] * 10}
 BROKEN = {"Мова": [0] * 5 + [100] * 5, "Гроші": [100] * 10}
@@ -279,3 +286,69 @@ async def test_a_stale_suspicion_is_kept_and_plays_nothing_again(world: World) -
 async def test_a_run_that_is_gone_is_nothing(world: World) -> None:
     await world.hears(new_id())
     assert await world.sent() == []
+
+
+async def test_two_alerters_that_hear_of_the_same_runs_tell_each_once(world: World) -> None:
+    await world.history(GOOD)
+    runs = [await world.run({"Мова": [0] * 10, "Гроші": [100] * 10}) for _ in range(2)]
+    other = world.another()
+    await asyncio.gather(*(one.hears(run) for run in runs for one in (world, other)))
+    assert len(await world.deliveries()) == 2
+    assert len(await world.sent()) == 2
+
+
+async def test_while_the_database_is_away_a_run_is_heard_of_again_and_the_log_says_so_once(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    await world.history(GOOD)
+    run = await world.run(BROKEN)
+    real, away = looks.lock_integration, [True]
+
+    async def lock(*arguments: Any) -> None:
+        if away[0]:
+            raise StoreUnavailable("weg")
+        await real(*arguments)
+
+    monkeypatch.setattr(looks, "lock_integration", lock)
+    for _ in range(3):
+        with pytest.raises(RetryLater):
+            await world.hears(run)
+    assert world.alerter.problem() is not None
+    away[0] = False
+    await world.hears(run)
+    assert len(await world.deliveries()) == 1
+    said = [one.getMessage() for one in caplog.records]
+    assert (said.count("database_away"), said.count("database_back")) == (1, 1)
+
+
+async def test_runs_played_otherwise_are_looked_past_and_large_runs_are_read_whole(world: World) -> None:
+    good = await world.run({"Мова": [100] * 1_200})
+    for _ in range(60):
+        await world.run({"Мова": [0]}, settings={"runner": "scripted", "weather": ["timeout@1"]})
+    run = await world.run({"Мова": [100] * 600 + [0] * 600})
+    await world.hears(run)
+    look = await world.look(run)
+    assert look is not None
+    assert look.baseline_run_ids == [str(good)]
+    found = look.findings["categories"]["Мова"]
+    assert (found["n"], found["current_avg"], found["baseline_avg"]) == (1_200, 50, 100)
+
+
+async def test_a_category_is_the_one_that_the_case_had_in_that_run(world: World) -> None:
+    await world.history({"Мова": [100] * 10})
+    run = await world.run({"Стиль": [0] * 10})
+    await world.hears(run)
+    look = await world.look(run)
+    assert look is not None
+    assert {name: one["verdict"] for name, one in look.findings["categories"].items()} == {
+        "Стиль": "no_baseline"
+    }
+
+
+async def test_an_alert_is_counted_by_its_kind(world: World) -> None:
+    counted = Counted()
+    other = world.another(meters=Meters(alerts=counted))
+    await world.history(GOOD)
+    await other.hears(await world.run(BROKEN))
+    assert counted.by_label == {"regression": 1, "sent": 1}

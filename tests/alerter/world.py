@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,11 @@ class World:
                     updated_at=EPOCH,
                 )
             )
+
+    def another(self, *, meters: Meters | None = None) -> World:
+        """The same world with an alerter of its own, as a second process has."""
+        alerter = made_alerter(self.database, self.clock, self.settings, meters=meters)
+        return replace(self, alerter=alerter)
 
     async def own(self, alerts: Mapping[str, Any] | None) -> None:
         """Give the integration alerts of its own."""
@@ -241,23 +246,31 @@ def _result(account: UUID, run_id: UUID, case_id: UUID, trial: int, value: int |
     }
 
 
+def made_alerter(
+    database: Database, clock: ManualClock, settings: AlerterSettings, *, meters: Meters | None = None
+) -> AlerterService:
+    """An alerter that hears and sends nothing until it is told to."""
+    redactor = Redactor()
+    return create_alerter(
+        database=database,
+        settings=settings,
+        secrets=Secrets(environ={}, embedded=False, redactor=redactor),
+        redactor=redactor,
+        clock=clock,
+        meters=meters or Meters(),
+        rng=random.Random(1),
+    )
+
+
 @asynccontextmanager
 async def open_world(
     request: pytest.FixtureRequest, tmp_path: Path, *, settings: AlerterSettings | None = None
 ) -> AsyncIterator[World]:
     """A world on the database that the fixture's parameter names; the alerter hears and sends nothing yet."""
     async with opened(request, tmp_path) as database:
-        clock, redactor = ManualClock(), Redactor()
+        clock = ManualClock()
         chosen = settings or AlerterSettings(webhook=WEBHOOK)
-        alerter = create_alerter(
-            database=database,
-            settings=chosen,
-            secrets=Secrets(environ={}, embedded=False, redactor=redactor),
-            redactor=redactor,
-            clock=clock,
-            meters=Meters(),
-            rng=random.Random(1),
-        )
+        alerter = made_alerter(database, clock, chosen)
         world = World(database=database, clock=clock, settings=chosen, alerter=alerter)
         await world.prepare()
         yield world

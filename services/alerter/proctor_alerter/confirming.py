@@ -15,7 +15,7 @@ from proctor_contracts.verdicts import RegressionVerdict
 from proctor_grading.regression import CategoryFinding, Scores, confirm
 from proctor_store.repositories import looks, outbox
 from proctor_store.repositories.looks import LookRecord, RunFacts
-from proctor_store.session import Database, Unit
+from proctor_store.session import Database, StoreUnavailable, Unit
 
 from .findings import Findings, category_change
 from .looking import gathered
@@ -29,7 +29,7 @@ PATIENCE = timedelta(hours=24)
 
 NEVER_CAME = "the rerun did not end within 24 hours"
 UNGRADED = "the rerun graded nothing in it"
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,25 @@ class Confirming:
             await self._settle(unit, look.run_id, reruns=reruns, rerun_id=rerun.id, reason=_how(rerun))
 
     async def give_up_overdue(self, *, take: int = 50) -> int:
-        """Tell what waits for a rerun that cannot be had or never came; returns how many were settled."""
+        """Tell what waits for a rerun that cannot be had or never came; returns how many were settled.
+
+        Raises:
+            StoreUnavailable: when the database is away.
+        """
         async with self._database.reading() as unit:
             due = await looks.overdue(unit, asked_before=self._clock() - PATIENCE, take=take)
+        done = 0
         for run_id in due:
-            async with self._database.transaction() as unit:
-                await self._settle(unit, run_id, reruns={}, rerun_id=None, reason=NEVER_CAME)
-        return len(due)
+            try:
+                async with self._database.transaction() as unit:
+                    await self._settle(unit, run_id, reruns={}, rerun_id=None, reason=NEVER_CAME)
+                done += 1
+            except StoreUnavailable:
+                raise
+            except Exception:
+                # One that cannot be settled must not hold up those behind it.
+                log.exception("look_not_settled", extra={"run": str(run_id)})
+        return done
 
     async def _settle(
         self,
@@ -175,7 +187,7 @@ def _how(rerun: RunFacts) -> str:
 
 
 def _logged(run_id: UUID, rerun_id: UUID | None, outcome: Settled) -> None:
-    _log.info(
+    log.info(
         "suspicion.settled",
         extra={
             "run": str(run_id),
