@@ -110,3 +110,12 @@ def test_a_made_up_ref_stands_beside_the_name_it_was_made_of() -> None:
     own = row(2, "failed", ref="RM-7", name="Name", critical=True)
     (reason, *_) = gate([named, own], GateSettings(), RunStatus.COMPLETED).reasons
     assert reason.message == "critical cases failed: Opening hours (case-0123456789), RM-7"
+
+
+def test_a_regression_fails_whatever_the_pass_rate() -> None:
+    passed = rows(passed=10)
+    decision = gate(passed, GateSettings(), RunStatus.COMPLETED, regressions=["Мова got worse"])
+    assert (decision.outcome, decision.exit_code) == (GateOutcome.FAILED, 1)
+    assert [(reason.code, reason.message) for reason in decision.reasons] == [
+        ("regression", "Мова got worse")
+    ]

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from proctor_contracts.verdicts import RegressionVerdict
-from proctor_grading.regression import confirm, expected_band, first_look
+from proctor_grading.regression import confirm, expected_band, fell, first_look
 
 NAME = "Знижки"
 
@@ -159,3 +159,14 @@ def test_a_real_loss_of_twenty_points_is_mostly_found() -> None:
     # 80.7 % in long simulations, with a standard error of 1.25 % in 1,000 histories: three of them below.
     rng = random.Random(17)
     assert sum(alarm(rng, 20, lost=0.2) for _ in range(1_000)) >= 770
+
+
+@pytest.mark.parametrize(("fails", "runs", "verdict"), [(0, 3, "no"), (1, 3, "yes"), (1, 0, "no")])
+def test_whether_anything_fell_far_is_known_before_its_evidence(fails: int, runs: int, verdict: str) -> None:
+    now = {NAME: scores(*[0] * fails, *[100] * (10 - fails)), "Мова": scores(100), "Порожня": {}}
+    assert fell(now, [{NAME: CLEAN}] * runs) is (verdict == "yes")
+
+
+def test_a_fall_by_less_than_the_drop_is_not_far() -> None:
+    assert not fell({NAME: scores(91, *[90] * 9)}, [{NAME: CLEAN}])
+    assert fell({NAME: scores(*[90] * 10)}, [{NAME: CLEAN}])

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from proctor_contracts.gate import GateDecision, GateSettings
 from proctor_contracts.schemas.runs import ResultView, RunDocument
-from proctor_grading.gate import EVERY_CASE, gate
+from proctor_grading.gate import EVERY_CASE, REGRESSION, gate
 from proctor_grading.rows import ResultRow
 from proctor_grading.summary import summarise
 
@@ -46,9 +46,19 @@ def _row(result: ResultView) -> ResultRow:
 
 
 def decided(document: RunDocument, settings: GateSettings | None) -> GateDecision:
-    """Decide the gate on a document: by `settings`, else by the run's own, else asking for every case."""
+    """Decide the gate on a document: by `settings`, else by the run's own, else asking for every case.
+
+    Whether a category got worse than in the runs before was decided when the run ended.
+    """
     wanted = settings or document.run.gate or EVERY_CASE
-    return gate(rows(document), wanted, document.run.status, summary=document.run.summary)
+    then = document.run.gate_decision
+    return gate(
+        rows(document),
+        wanted,
+        document.run.status,
+        summary=document.run.summary,
+        regressions=[one.message for one in then.reasons if one.code == REGRESSION] if then else (),
+    )
 
 
 def joined(documents: Sequence[RunDocument]) -> RunDocument:

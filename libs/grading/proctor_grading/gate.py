@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,21 +14,30 @@ from .rows import ResultRow
 from .statistics import wilson
 from .summary import summarise
 
-__all__ = ["EVERY_CASE", "EXIT_CODES", "gate", "is_critical"]
+__all__ = ["EVERY_CASE", "EXIT_CODES", "REGRESSION", "gate", "is_critical"]
 
 EXIT_CODES = {GateOutcome.PASSED: 0, GateOutcome.FAILED: 1, GateOutcome.UNDECIDED: 2}
+REGRESSION = "regression"
+"""The code of the reason that a category got worse than in the runs before."""
+
 EVERY_CASE = GateSettings(min_pass_rate=1)
 """What holds where no gate is stated."""
 _NAMED = 10
 
 
 def gate(
-    rows: Iterable[ResultRow], settings: GateSettings, status: RunStatus, *, summary: RunSummary | None = None
+    rows: Iterable[ResultRow],
+    settings: GateSettings,
+    status: RunStatus,
+    *,
+    summary: RunSummary | None = None,
+    regressions: Sequence[str] = (),
 ) -> GateDecision:
     """Decide whether a run may be released; a rule that fails outranks one that could not be decided.
 
     Rates are of first attempts and compared exactly as decimals, so 9 of 10 is not below 0.9. With a summary
-    given, only the critical rows are needed.
+    given, only the critical rows are needed. `regressions` says of each category that got worse than in the
+    runs before how far it fell, which the run's rows alone do not tell.
     """
     if summary is None:
         rows = list(rows)
@@ -37,6 +46,7 @@ def gate(
     findings = [
         *_critical(rows, settings),
         *_pass_rate(numbers, settings),
+        *(_failed(REGRESSION, message) for message in regressions),
         *_latency(numbers, settings),
         *_cost(numbers, settings),
         *_errors(numbers, settings),

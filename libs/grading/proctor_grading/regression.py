@@ -26,6 +26,7 @@ __all__ = [
     "Scores",
     "confirm",
     "expected_band",
+    "fell",
     "first_look",
 ]
 
@@ -36,6 +37,8 @@ CONFIRMING_TRIALS = 3
 """Trials a case in the rerun of a suspected category."""
 
 ENOUGH_RUNS = 3
+"""Baseline runs without which a first look finds no regression."""
+
 _FIRST_ALPHA = 0.025
 _ALPHA = 0.05
 
@@ -80,6 +83,16 @@ def first_look(
         category: one.finding(adjusted.get(category), drop=drop, alpha=_FIRST_ALPHA)
         for category, one in measured.items()
     }
+
+
+def fell(now: Mapping[str, Scores], baseline: Sequence[Mapping[str, Scores]], *, drop: float = DROP) -> bool:
+    """Whether any category's average dropped as far as a regression must, before its evidence is counted."""
+    return any(
+        before - _average(scores) >= drop
+        for category, scores in now.items()
+        if any(scores.values())
+        and (before := _baseline([run[category] for run in baseline if category in run])) is not None
+    )
 
 
 def confirm(now: Scores, baseline: Sequence[Scores], *, drop: float = DROP) -> CategoryFinding | None:
@@ -151,11 +164,17 @@ def _measure(now: Scores, baseline: Sequence[Scores]) -> _Measured:
     ]
     return _Measured(
         current=_average(now),
-        baseline=sum(map(_average, runs), Fraction(0)) / len(runs) if runs else None,
+        baseline=_baseline(runs),
         p_value=lower_tail(shared) if shared else None,
         n=len(shared),
         runs=len(runs),
     )
+
+
+def _baseline(runs: Sequence[Scores]) -> Fraction | None:
+    """Return the mean of the runs' means."""
+    graded = [run for run in runs if any(run.values())]
+    return sum(map(_average, graded), Fraction(0)) / len(graded) if graded else None
 
 
 def _average(scores: Scores) -> Fraction:

@@ -11,6 +11,7 @@ from proctor_store.engine import create_engine
 from proctor_store.migrate import upgrade_database
 from proctor_store.session import Database
 from tests.api.pipeline.behaviour import *  # noqa: F403 - the suite is collected here
+from tests.api.pipeline.gate_behaviour import *  # noqa: F403 - as above
 from tests.support.platform import Platform, open_platform
 
 pytestmark = pytest.mark.real

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, RowMapping, and_, or_, select, update
@@ -20,6 +20,7 @@ __all__ = [
     "REFUSED",
     "SETTLED",
     "LookRecord",
+    "Played",
     "RunFacts",
     "change",
     "create",
@@ -86,9 +87,43 @@ class RunFacts:
             and self.confirms_run_id is None
         )
 
-    def like(self, other: RunFacts) -> bool:
+    def like(self, other: Played) -> bool:
         """Whether both were played by the same loop in the same weather."""
         return self.runner == other.runner and self.weather == other.weather
+
+
+class Played(Protocol):
+    """What earlier runs are found by: a run that is over, or is about to be."""
+
+    @property
+    def id(self) -> UUID:
+        """The run."""
+        ...
+
+    @property
+    def account_id(self) -> UUID:
+        """Whose it is."""
+        ...
+
+    @property
+    def integration_id(self) -> UUID:
+        """The bot it tried."""
+        ...
+
+    @property
+    def completed_at(self) -> datetime:
+        """Its end."""
+        ...
+
+    @property
+    def runner(self) -> str:
+        """The loop that played it."""
+        ...
+
+    @property
+    def weather(self) -> tuple[str, ...]:
+        """The faults its tools had on purpose."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +168,7 @@ async def lock_integration(unit: Unit, integration_id: UUID) -> None:
     await unit.connection.execute(query)
 
 
-async def earlier(unit: Unit, run: RunFacts, *, take: int, scan: int) -> Sequence[RunFacts]:
+async def earlier(unit: Unit, run: Played, *, take: int, scan: int) -> Sequence[RunFacts]:
     """List the comparable runs of the integration that completed before this one, newest first.
 
     At most `scan` runs are looked through for as many as `take`.
@@ -265,7 +300,7 @@ def _runs() -> Any:
     )
 
 
-def _comparable(run: RunFacts, when: ColumnElement[bool]) -> Any:
+def _comparable(run: Played, when: ColumnElement[bool]) -> Any:
     """The SQL half of `RunFacts.comparable`."""
     return _runs().where(
         Run.account_id == run.account_id,
@@ -280,12 +315,12 @@ def _comparable(run: RunFacts, when: ColumnElement[bool]) -> Any:
     )
 
 
-async def _alike(unit: Unit, run: RunFacts, query: Any, *, take: int, scan: int) -> Sequence[RunFacts]:
+async def _alike(unit: Unit, run: Played, query: Any, *, take: int, scan: int) -> Sequence[RunFacts]:
     """Keep those played alike, which stands in settings that no database looks into."""
     found: list[RunFacts] = []
     for offset in range(0, scan, RUNS):
         rows = (await unit.connection.execute(query.offset(offset).limit(RUNS))).mappings().all()
-        found += [other for other in map(_facts, rows) if run.like(other)]
+        found += [other for other in map(_facts, rows) if other.like(run)]
         if len(found) >= take or len(rows) < RUNS:
             break
     return found[:take]

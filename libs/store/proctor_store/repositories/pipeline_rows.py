@@ -49,6 +49,7 @@ class RunRow:
     prompt_overridden: bool
     compare_run_id: UUID | None
     schedule_id: UUID | None
+    rerun_of: UUID | None
     confirms_run_id: UUID | None
     window: int
     total: int
@@ -140,6 +141,7 @@ RUN_COLUMNS = (
     Run.prompt_overridden,
     Run.compare_run_id,
     Run.schedule_id,
+    Run.rerun_of,
     Run.confirms_run_id,
     Run.window,
     Run.total,

@@ -13,6 +13,7 @@ from proctor_grading.summary import Tally
 from proctor_store.repositories import pipeline, tally
 from proctor_store.session import Unit
 
+from .regressing import regressions
 from .tally import result_rows
 from .work import RunWork
 
@@ -41,7 +42,8 @@ async def complete(unit: Unit, run: RunWork, *, now: datetime, status: RunStatus
         duration_ms=None if started is None else int((now - started).total_seconds() * 1000)
     )
     ended = status or final_status(summary)
-    decision = gate(critical, settings, ended, summary=summary)
+    worse = await regressions(unit, run, ended=ended, now=now)
+    decision = gate(critical, settings, ended, summary=summary, regressions=worse)
     run.event("run.completed", {"status": ended.value, **_headline(summary)})
     changed = await pipeline.finish_run(
         unit,
