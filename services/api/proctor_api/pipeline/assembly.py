@@ -211,7 +211,7 @@ class Pipeline:
                 key=message.key,
                 body=message.body.encode(),
                 message_id=message.message_id,
-                correlation=str(message.run_id),
+                correlation=str(message.run_id or message.message_id),
             )
         except (Unroutable, MessageTooLarge) as error:
             raise Undeliverable(f"{error.code}: {error}") from error
