@@ -103,12 +103,20 @@ class House:
             owner=owner,
         )
 
-    async def run(self, *, status: str = "completed", age: float = 31, **more: Any) -> UUID:
+    async def run(
+        self, *, status: str = "completed", age: float = 31, schedule_id: UUID | None = None, **more: Any
+    ) -> UUID:
         """A run that ended so many days ago, with what a runner said of each of its cases."""
         body = {"integrationId": self.bot, "caseFilter": {}} | more
         started = await self.api.data("POST", "/testing/runs", body, status=201)
-        await self.end(UUID(started["id"]), status=status, age=age)
-        return UUID(started["id"])
+        run = UUID(started["id"])
+        if schedule_id is not None:
+            async with self.database.transaction() as unit:
+                await unit.connection.execute(
+                    update(Run).where(Run.id == run).values(schedule_id=schedule_id)
+                )
+        await self.end(run, status=status, age=age)
+        return run
 
     async def end(self, run: UUID, *, status: str = "completed", age: float = 31) -> None:
         """Let a run have ended so many days ago."""

@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proctor_api.retention.ages import Ages, wait_after
+from proctor_api.retention.ages import Ages, looked_back, wait_after
+from proctor_contracts.schedules import Notifications
 
 NOW = datetime(2026, 3, 31, 12, tzinfo=UTC)
 
@@ -26,3 +27,19 @@ def test_what_is_kept_for_ever_has_no_moment() -> None:
 )
 def test_an_export_waits_twice_as_long_each_time_and_at_most_a_day(failures: int, minutes: int) -> None:
     assert wait_after(failures) == timedelta(minutes=minutes)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "runs"),
+    [
+        ({}, 2),
+        ({"onFailure": False}, 0),
+        ({"onFailure": False, "onRecovery": True, "threshold": 3}, 4),
+        ({"threshold": 5, "onGateFailure": True, "gateThreshold": 9}, 10),
+        ({"threshold": 5, "onGateFailure": False, "gateThreshold": 9}, 6),
+    ],
+)
+def test_a_schedule_needs_one_run_more_than_the_longest_row_it_tells_of(
+    wanted: dict[str, bool | int], runs: int
+) -> None:
+    assert looked_back(Notifications.model_validate(wanted)) == runs

@@ -225,3 +225,21 @@ async def test_a_run_is_stored_before_it_disappears(house: House) -> None:
     assert gzip.decompress(archive.files[name]) == whole
     assert await house.gone(old)
     assert house.told.exports.by_label == {"stored": 1}
+
+
+@pytest.mark.parametrize(("active", "left"), [(True, 3), (False, 0)])
+async def test_runs_that_an_active_schedules_notices_look_back_to_stay(
+    house: House, *, active: bool, left: int
+) -> None:
+    wanted = {"threshold": 2}
+    body = {"name": "monthly", "integrationId": house.bot, "cronExpression": "@monthly"}
+    made = await house.api.data("POST", "/testing/schedules", body | {"notifications": wanted}, status=201)
+    if not active:
+        await house.api.data("POST", f"/testing/schedules/{made['id']}/toggle")
+    ids = [
+        await house.run(status="failed", age=31 * n, schedule_id=UUID(made["id"])) for n in (6, 5, 4, 3, 2)
+    ]
+    cancelled = await house.run(status="cancelled", age=40, schedule_id=UUID(made["id"]))
+    await house.retention().look()
+    assert [await house.gone(run) for run in ids] == [True] * (5 - left) + [False] * left
+    assert await house.gone(cancelled)

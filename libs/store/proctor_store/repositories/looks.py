@@ -226,6 +226,7 @@ async def of_schedule(unit: Unit, run: RunFacts, *, take: int) -> Sequence[tuple
             Run.account_id == run.account_id,
             Run.schedule_id == run.schedule_id,
             Run.status.in_(["completed", "failed"]),
+            Run.deleted_at.is_(None),
             Run.rerun_of.is_(None),
             Run.confirms_run_id.is_(None),
             or_(

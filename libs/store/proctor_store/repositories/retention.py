@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,7 +24,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import aliased
 
 from proctor_store.session import Unit
-from proctor_store.tables import CompareRun, Run, RunLook
+from proctor_store.tables import CompareRun, Run, RunLook, Schedule
 
 from . import runs
 from .pipeline_rows import LIVE
@@ -35,6 +35,8 @@ __all__ = [
     "Place",
     "in_use",
     "mark",
+    "newest_of",
+    "notifications",
     "oldest",
     "overdue",
     "put_off",
@@ -72,6 +74,7 @@ class Overdue:
 
     id: UUID
     account_id: UUID
+    schedule_id: UUID | None
     status: str
     completed_at: datetime
     export_failures: int
@@ -92,7 +95,7 @@ async def overdue(
     """
     moment = dict(cutoffs.by_status())[status]
     query = (
-        select(Run.id, Run.account_id, Run.status, Run.completed_at, Run.export_failures)
+        select(Run.id, Run.account_id, Run.schedule_id, Run.status, Run.completed_at, Run.export_failures)
         .where(
             Run.status == status,
             Run.completed_at < moment,
@@ -140,6 +143,34 @@ async def in_use(unit: Unit) -> frozenset[UUID]:
     for run_id, confirming, baseline in await unit.connection.execute(looks):
         found |= {run_id, confirming, *map(UUID, baseline)}
     return frozenset(one for one in found if one is not None)
+
+
+async def newest_of(unit: Unit, wanted: Mapping[UUID, int]) -> frozenset[UUID]:
+    """List so many of the newest runs of each schedule: those that could tell whether it works."""
+    found: set[UUID] = set()
+    for schedule_id, count in wanted.items():
+        query = (
+            select(Run.id)
+            .where(
+                Run.schedule_id == schedule_id,
+                Run.status.in_(_ENDED),
+                Run.rerun_of.is_(None),
+                Run.confirms_run_id.is_(None),
+                Run.deleted_at.is_(None),
+            )
+            .order_by(Run.completed_at.desc(), Run.id.desc())
+            .limit(count)
+        )
+        found.update((await unit.connection.execute(query)).scalars())
+    return frozenset(found)
+
+
+async def notifications(unit: Unit, schedule_ids: Iterable[UUID]) -> Mapping[UUID, Mapping[str, Any]]:
+    """Read what those schedules that are active tell of their runs."""
+    query = select(Schedule.id, Schedule.notifications).where(
+        Schedule.id.in_(sorted(set(schedule_ids))), Schedule.is_active
+    )
+    return {row.id: row.notifications for row in await unit.connection.execute(query)}
 
 
 async def mark(unit: Unit, run_id: UUID, cutoffs: Cutoffs, *, now: datetime) -> bool:

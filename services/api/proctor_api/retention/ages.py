@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from proctor_contracts.schedules import Notifications
 from proctor_store.repositories.retention import Cutoffs
 
-__all__ = ["Ages", "wait_after"]
+__all__ = ["Ages", "looked_back", "wait_after"]
 
 FIRST_WAIT = timedelta(minutes=5)
 LONGEST_WAIT = timedelta(days=1)
@@ -31,6 +32,17 @@ class Ages:
     def alerts_before(self, now: datetime) -> datetime | None:
         """Before which moment alerts are past their time."""
         return _before(now, self.alerts)
+
+
+def looked_back(wanted: Notifications) -> int:
+    """How many of its newest runs a schedule needs to tell of runs in a row; 0 when it tells of none.
+
+    One more than its threshold: whether a row of failures is told of for the first time, or has ended.
+    """
+    failing = wanted.threshold if wanted.on_failure or wanted.on_recovery else 0
+    losing = wanted.gate_threshold if wanted.on_gate_failure else 0
+    most = max(failing, losing)
+    return most + 1 if most else 0
 
 
 def wait_after(failures: int) -> timedelta:

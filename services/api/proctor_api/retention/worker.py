@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from uuid import UUID
 
 from proctor_api.usecases.results import Results
 from proctor_api.usecases.runs import Runs
 from proctor_chassis.clock import Clock
 from proctor_chassis.metrics import Meters
+from proctor_contracts.schedules import Notifications
 from proctor_store.repositories import retention
 from proctor_store.repositories.retention import Cutoffs, Overdue, Place
-from proctor_store.session import Database, StoreUnavailable
+from proctor_store.session import Database, StoreUnavailable, Unit
 
+from .ages import looked_back
 from .exporting import ArchiveAway, Exporter
 from .holding import Elsewhere, Holding
 from .pace import EMBEDDED, SERVER
@@ -123,10 +126,10 @@ class Retention:
             rows: Sequence[Overdue] = ()
             while place is None or len(rows) == RUNS_AT_ONCE:
                 async with self._database.reading() as unit:
-                    used = await retention.in_use(unit)
                     rows = await retention.overdue(
                         unit, status, cutoffs, now=now, after=place, limit=RUNS_AT_ONCE
                     )
+                    used = await retention.in_use(unit) | await _noticed(unit, rows)
                 for run in rows:
                     if run.id in used:
                         continue
@@ -157,3 +160,15 @@ class Retention:
         async with self._database.reading() as unit:
             since = await retention.oldest(unit, self._ages.cutoffs(now), now=now)
         self._meters.retention_overdue_seconds.set((now - since).total_seconds())
+
+
+async def _noticed(unit: Unit, rows: Sequence[Overdue]) -> frozenset[UUID]:
+    """List the runs that the notices of their schedules still look back to."""
+    schedules = {row.schedule_id for row in rows if row.schedule_id is not None}
+    if not schedules:
+        return frozenset()
+    wanted = {
+        schedule: looked_back(Notifications.model_validate(each))
+        for schedule, each in (await retention.notifications(unit, schedules)).items()
+    }
+    return await retention.newest_of(unit, wanted)
