@@ -74,7 +74,7 @@ async def test_a_run_left_behind_goes_on_where_it_was(tmp_path: Path, thread: Th
     run = await left_by_a_crash(tmp_path, thread)
     async with opened(tmp_path, thread) as (api, runner):
         assert (await api.get_run(run)).status is RunStatus.RUNNING
-        assert await api.resume() == 1
+        assert await api.resume() == 2, "the one that was played, and the one at hand"
         events = [event.event async for event in api.events(run)]
         assert events.count("case.executed") == 3
         assert [job.case.name for job in runner.jobs] == ["Б", "В"]
