@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from sqlalchemy import func, insert, select, text
 
 from proctor_contracts.ids import new_id
-from proctor_store.repositories import retention, retention_rows, runs
+from proctor_store.repositories import pipeline, retention, retention_rows, runs
 from proctor_store.repositories.retention_rows import Batch
 from proctor_store.session import Database, Unit
 from proctor_store.tables import (
@@ -230,6 +231,26 @@ async def test_messages_that_never_left_go_once_their_run_is_gone(database: Data
         assert (await retention_rows.remove_dead(unit, before=NOW, limit=9)).rows == {"outbox_dead": 2}
         left = await unit.connection.execute(select(OutboxDeadRow.message_id).order_by(OutboxDeadRow.id))
         assert list(left.scalars()) == ["of a run", "new"]
+
+
+@POSTGRESQL_ONLY
+async def test_deleting_waits_for_no_live_run_nor_for_its_account(database: Database) -> None:
+    async with database.transaction() as unit:
+        old = await whole_run(unit)
+        account = (await unit.connection.execute(select(Run.account_id))).scalar_one()
+        live = await new_run(unit, cases=3, account_id=account)
+    async with database.transaction() as collector:
+        # As long as a batch of results takes, and longer.
+        await pipeline.lock_accounts(collector, [account])
+        assert live in await pipeline.lock_runs(collector, [live])
+        async with asyncio.timeout(10):
+            async with database.transaction() as unit:
+                assert await retention.mark(unit, old, CUTOFFS, now=NOW)
+            await emptied(database, old, limit=2)
+            async with database.transaction() as unit:
+                await retention_rows.remove_run(unit, old)
+                # And the other way round: what is not yet committed here holds up nobody there.
+                assert await pipeline.bump_run(collector, live, add={"remaining": -1}, put={}) == 2
 
 
 FILL = (

@@ -18,7 +18,7 @@ from proctor_api.retention.worker import Retention
 from proctor_api.wiring import Services
 from proctor_chassis.clock import Timer
 from proctor_chassis.metrics import Meters
-from proctor_store.session import Database
+from proctor_store.session import Database, Unit
 from proctor_store.tables import ResultPhase, Run, RunEventRow, TestResult
 from tests.api.conftest import Api, Time, case
 from tests.support.platform import Counted
@@ -91,8 +91,16 @@ class House:
         self.bot = ""
 
     def retention(
-        self, *, archive: Archive | None = None, owner: str = "one", ages: Ages | None = None
+        self,
+        *,
+        archive: Archive | None = None,
+        owner: str = "one",
+        ages: Ages | None = None,
+        database_ahead: timedelta = timedelta(),
     ) -> Retention:
+        async def moment(_unit: Unit, *, clock: datetime) -> datetime:
+            return clock + database_ahead
+
         return Retention(
             database=self.database,
             runs=self.services.runs,
@@ -101,6 +109,7 @@ class House:
             clock=self.clock,
             meters=self.told.meters,
             owner=owner,
+            moment=moment,
         )
 
     async def run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +14,7 @@ from proctor_api.retention import worker
 from proctor_api.retention.ages import Ages
 from proctor_api.retention.holding import LEASE
 from proctor_api.retention.removing import GRACE
-from proctor_store.repositories import retention_rows
+from proctor_store.repositories import retention_rows, schedules
 from proctor_store.session import Database, StoreUnavailable
 from proctor_store.tables import ResultPhase, RunCase, RunEventRow, TestResult
 from tests.api.conftest import BOTH, Api
@@ -243,3 +244,20 @@ async def test_runs_that_an_active_schedules_notices_look_back_to_stay(
     await house.retention().look()
     assert [await house.gone(run) for run in ids] == [True] * (5 - left) + [False] * left
     assert await house.gone(cancelled)
+
+
+@pytest.mark.parametrize(("ahead", "gone"), [(40, False), (-40, False), (0, True)])
+async def test_a_clock_that_is_wrong_deletes_nothing(house: House, ahead: int, *, gone: bool) -> None:
+    run = await house.run(age=31 if ahead == 0 else 1)
+    if ahead < 0:
+        # Not the database's clock is wrong but this process's.
+        house.time.pass_(-ahead * 86_400)
+    await house.retention(database_ahead=timedelta(days=ahead)).look()
+    assert await house.gone(run) is gone
+
+
+async def test_the_databases_time_is_asked_where_it_has_one(database: Database) -> None:
+    far = datetime(9999, 1, 1, tzinfo=UTC)
+    async with database.reading() as unit:
+        now = min(far, await schedules.moment(unit, clock=far))
+    assert (now == far) is (database.dialect == "sqlite")

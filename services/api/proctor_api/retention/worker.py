@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
 from uuid import UUID
 
 from proctor_api.usecases.results import Results
@@ -12,7 +14,7 @@ from proctor_api.usecases.runs import Runs
 from proctor_chassis.clock import Clock
 from proctor_chassis.metrics import Meters
 from proctor_contracts.schedules import Notifications
-from proctor_store.repositories import retention
+from proctor_store.repositories import retention, schedules
 from proctor_store.repositories.retention import Cutoffs, Overdue, Place
 from proctor_store.session import Database, StoreUnavailable, Unit
 
@@ -38,11 +40,22 @@ RUNS_AT_ONCE = 100
 log = logging.getLogger(__name__)
 
 
+class Moment(Protocol):
+    """Reads the database's time; where it has none of its own, that is `clock`."""
+
+    async def __call__(self, unit: Unit, /, *, clock: datetime) -> datetime:
+        """Read it."""
+        ...
+
+
 class Retention:
     """Deletes what is past its time, one replica at a time.
 
     A run is stored in the archive if there is one, then marked, which takes it from everybody's sight, and
     deleted by a later look in small batches. Whatever is interrupted goes on at the next look.
+
+    What is deleted does not come back, so the earlier of two clocks says how old a run is: this process's and
+    the database's, which `moment` reads.
     """
 
     def __init__(
@@ -55,7 +68,9 @@ class Retention:
         clock: Clock,
         meters: Meters,
         owner: str,
+        moment: Moment = schedules.moment,
     ) -> None:
+        self._moment = moment
         self._database = database
         self._ages = settings.ages
         self._clock = clock
@@ -91,11 +106,11 @@ class Retention:
     async def look(self) -> bool:
         """Do what is due; whether something was left for the next look."""
         try:
-            await self._observe()
+            now = await self._observe()
+            cutoffs = self._ages.cutoffs(now)
             await self._remover.marked()
-            left = await self._mark_all()
-            now = self._clock.now()
-            await self._remover.old(alerts=self._ages.alerts_before(now), dead=self._ages.cutoffs(now).ended)
+            left = await self._mark_all(cutoffs, now=now)
+            await self._remover.old(alerts=self._ages.alerts_before(now), dead=cutoffs.ended)
         except Elsewhere:
             return False
         return left
@@ -117,10 +132,9 @@ class Retention:
             except Exception:
                 log.exception("retention.failed")
 
-    async def _mark_all(self) -> bool:
+    async def _mark_all(self, cutoffs: Cutoffs, *, now: datetime) -> bool:
         """Mark every run past its time, stored first if there is an archive; whether some are left."""
-        now, until = self._clock.now(), self._clock.monotonic() + LONGEST_LOOK
-        cutoffs, marked = self._ages.cutoffs(now), 0
+        until, marked = self._clock.monotonic() + LONGEST_LOOK, 0
         for status, _ in cutoffs.by_status():
             place: Place | None = None
             rows: Sequence[Overdue] = ()
@@ -155,11 +169,14 @@ class Retention:
         await self._clock.sleep(self._pace.pause(self._clock.monotonic() - began))
         return gone
 
-    async def _observe(self) -> None:
-        now = self._clock.now()
+    async def _observe(self) -> datetime:
+        """Tell how late the oldest run is; returns the time that ages are counted to."""
         async with self._database.reading() as unit:
+            clock = self._clock.now()
+            now = min(clock, await self._moment(unit, clock=clock))
             since = await retention.oldest(unit, self._ages.cutoffs(now), now=now)
         self._meters.retention_overdue_seconds.set((now - since).total_seconds())
+        return now
 
 
 async def _noticed(unit: Unit, rows: Sequence[Overdue]) -> frozenset[UUID]:
