@@ -82,6 +82,17 @@ def test_a_secret_inside_a_json_text_is_found_in_its_escaped_spelling() -> None:
     assert redactor.text('{"k": "pa\\"ss\\\\слово"}') == '{"k": "[secret:QUOTED]"}'
 
 
+@pytest.mark.parametrize("value", ['pa"ss\\слово', "it's-secret", "both\"'ends\\", "two\nlines"])
+@pytest.mark.parametrize("beside", ["", "it's ", 'say "no" ', "both \"' "])
+def test_a_secret_that_an_error_text_quotes_is_found(value: str, beside: str) -> None:
+    redactor = Redactor()
+    redactor.add("QUOTED", value)
+    for shown in (f"{beside}{value}", f"{value}{beside}"):
+        told = redactor.text(repr(shown))
+        assert "[secret:QUOTED]" in told
+        assert not any(piece in told for piece in ("слово", "it's-secret", "ends", "lines"))
+
+
 @pytest.mark.parametrize(
     ("value", "shown"),
     [

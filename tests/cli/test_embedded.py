@@ -52,6 +52,13 @@ def test_the_suite_that_init_writes_runs_as_it_is(started: Path) -> None:
     assert "gate passed" in proctor(started, "show", str(document.run.id)).stdout
 
 
+def test_a_suite_for_the_other_pool_runs_here_too(started: Path) -> None:
+    suite = started / "suite.yaml"
+    suite.write_text("run: {pool: high}\n" + suite.read_text(encoding="utf-8"), encoding="utf-8")
+    ended = proctor(started, "run", "suite.yaml")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
 def test_two_runs_in_one_folder_keep_their_history_and_compare(started: Path) -> None:
     proctor(started, "run", "suite.yaml")
     suite = started / "suite.yaml"

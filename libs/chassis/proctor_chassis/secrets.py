@@ -178,6 +178,9 @@ def _spellings(value: str) -> set[str]:
         quote(value, safe="", errors="replace"),
         json.dumps(value)[1:-1],
         json.dumps(value, ensure_ascii=False)[1:-1],
+        # As error texts quote it: a single quote is escaped only beside a double one.
+        repr(value)[1:-1],
+        repr(value + "\"'")[1:-4],
     }
 
 

@@ -30,15 +30,15 @@ class RunnerService:
         self._settings = settings
 
     def subscriptions(self) -> Sequence[Subscription]:
-        """The queue of its pool."""
-        pool = self._settings.pool
-        return (
+        """The queue of its pool, or of each of its pools."""
+        return tuple(
             Subscription(
                 queue=runner_queue(pool),
                 models={case_key(pool): CaseRequested},
                 handler=self._worker.handle,
                 concurrency=self._settings.concurrency,
-            ),
+            )
+            for pool in (self._settings.pool, *self._settings.other_pools)
         )
 
     def listeners(self) -> Sequence[Listener]:

@@ -13,10 +13,14 @@ __all__ = ["RunnerSettings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunnerSettings:
-    """Which pool a runner serves, how many cases it plays at once, and its name in heartbeats."""
+    """Which pool a runner serves, how many cases it plays at once, and its name in heartbeats.
+
+    One that is alone serves `other_pools` as well.
+    """
 
     worker_id: str
     pool: str = DEFAULT_POOL
+    other_pools: tuple[str, ...] = ()
     concurrency: int = 16
 
     @classmethod

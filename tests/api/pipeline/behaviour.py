@@ -130,6 +130,11 @@ async def test_cancel_is_immediate_and_what_comes_later_changes_nothing(platform
     await platform.runner.holds(3)
     platform.runner.release(1)
     await platform.runner.took(4)
+
+    async def row() -> Any:
+        return await platform.run_row(run.id)
+
+    await platform.eventually(row, lambda row: row.passed == 1)
     cancelled = await platform.services.runs.cancel(platform.caller, run.id)
     assert cancelled.status is RunStatus.CANCELLED
     assert cancelled.summary is not None
@@ -258,6 +263,21 @@ async def test_an_account_limit_holds_across_runs_and_starves_none(platform: Pla
     # The late run got the first place that came free and kept its share, instead of waiting for the end.
     assert order[4:8].count(small.id) >= 1
     assert 3 <= order[:12].count(small.id) <= 5
+
+
+async def test_a_run_takes_no_more_of_an_accounts_places_than_it_plays(platform: Platform) -> None:
+    await platform.account(max_concurrent=4)
+    platform.runner.holding = True
+    integration, _ = await platform.cases(*(case(f"{n}") for n in range(10)))
+    narrow = await platform.run(integration, concurrency=1)
+    await platform.runner.holds(1)
+    wide = await platform.run(integration)
+    await platform.runner.holds(4)
+    assert [(await platform.run_row(run.id)).in_flight for run in (narrow, wide)] == [1, 3]
+    platform.runner.holding = False
+    platform.runner.release()
+    for run in (narrow, wide):
+        assert (await platform.finished(run)).status is RunStatus.COMPLETED
 
 
 async def test_a_cancelled_run_gives_its_places_to_the_accounts_other_runs(platform: Platform) -> None:

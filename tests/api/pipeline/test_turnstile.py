@@ -55,6 +55,19 @@ def test_jobs_of_judges_pass() -> None:
     assert gate.enter([Departure(event, 2)]) == [event]
 
 
+def test_runs_are_fed_while_each_has_a_job_at_hand() -> None:
+    gate = Turnstile()
+    assert not gate.fed
+    gate.enter(departures(1, 2, 3))
+    assert gate.fed
+    gate.enter(departures(1, run=B))
+    assert not gate.fed, "the other run has nothing at hand"
+    gate.ended(B, job(1, run=B).message_id)
+    assert gate.fed
+    gate.ended(A, job(1).message_id)
+    assert not gate.fed
+
+
 def test_a_cancelled_run_is_forgotten_whole() -> None:
     gate = Turnstile()
     gate.enter(departures(1, 2, 3))

@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # a command that plays its own run starts without schedules a
 __all__ = ["Booted", "boot"]
 
 POOLS = ("default", "high")
+OTHER_POOLS = POOLS[1:]
 MOST_CONVERSATIONS = 1_000  # what a run may ask for
 JUDGED_AT_ONCE = 64
 GRACE_SECONDS = 2.0
@@ -134,7 +135,9 @@ async def boot(
         if workers:
             name = f"embedded-{os.getpid()}"
             runner = create_runner(
-                settings=RunnerSettings(worker_id=f"{name}-runner", concurrency=conversations),
+                settings=RunnerSettings(
+                    worker_id=f"{name}-runner", other_pools=OTHER_POOLS, concurrency=conversations
+                ),
                 bus=bus,
                 models=models,
                 handlers=Webhooks(door=door, secrets=secrets, core_url=core_url(env)),

@@ -49,8 +49,11 @@ __all__ = ["Pipeline"]
 log = logging.getLogger(__name__)
 
 COLLECTOR_CONCURRENCY = 200
-BATCHES_APART_ALONE = 0.05
+BATCHES_APART = 0.01
 """Seconds between transactions where a commit costs so little that every report would get its own."""
+
+FED_BATCHES_APART = 0.05
+"""The same while no conversation waits for them."""
 
 REMEMBERED_STARTED = 10_000
 _REASON = re.compile(r"[a-z_]{1,40}(:[a-z_]{1,40})?")
@@ -112,7 +115,7 @@ class Pipeline:
             database=database,
             settler=self.settler,
             clock=clock,
-            apart_seconds=BATCHES_APART_ALONE if alone else 0,
+            apart=self._apart if alone else float,
             heard=self._heard if alone else None,
         )
         self.sweeper = Sweeper(
@@ -187,6 +190,9 @@ class Pipeline:
     def _send_directly(self, jobs: Sequence[Departure]) -> None:
         if going := self._turnstile.enter(jobs):
             self._spawn(self._send_all(going))
+
+    def _apart(self) -> float:
+        return FED_BATCHES_APART if self._turnstile.fed else BATCHES_APART
 
     def _heard(self, report: Report) -> None:
         """Let the next case begin before what was said of this one is written down."""

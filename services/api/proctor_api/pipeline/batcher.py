@@ -22,7 +22,7 @@ class Batcher(Generic[T]):
     """Collects items while a batch is being written and writes them as the next one.
 
     An item that arrives alone is written at once, and under load batches grow by themselves: while one is
-    being written, and for `apart_seconds` after it where writing takes next to no time.
+    being written, and for `apart()` seconds after it where writing takes next to no time.
 
     When a batch fails for a reason other than `shared` errors (which concern every item alike, such as a
     database that is away), its items are written one by one, so that a poisonous item fails alone.
@@ -34,10 +34,10 @@ class Batcher(Generic[T]):
         *,
         shared: tuple[type[Exception], ...] = (),
         max_items: int = MAX_ITEMS,
-        apart_seconds: float = 0,
+        apart: Callable[[], float] = float,
     ) -> None:
         self._write = write
-        self._apart = apart_seconds
+        self._apart = apart
         self._shared = shared
         self._max = max_items
         self._waiting: list[tuple[T, asyncio.Future[None]]] = []
@@ -74,11 +74,11 @@ class Batcher(Generic[T]):
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
-        written = loop.time() - self._apart
+        written = loop.time() - self._apart()
         while True:
             await self._arrived.wait()
             # One turn of the loop at least lets everything that is ready arrive, to share the commit.
-            await asyncio.sleep(max(0.0, written + self._apart - loop.time()))
+            await asyncio.sleep(max(0.0, written + self._apart() - loop.time()))
             batch, self._waiting = self._waiting[: self._max], self._waiting[self._max :]
             if not self._waiting:
                 self._arrived.clear()

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 class Collector:
     """The one writer of results; reports that arrive together share a transaction.
 
-    Transactions begin at least `apart_seconds` after the last one's end.
+    Transactions begin at least `apart()` seconds after the last one's end; `heard` is told of each report.
     """
 
     def __init__(
@@ -33,16 +33,14 @@ class Collector:
         database: Database,
         settler: Settler,
         clock: Callable[[], datetime],
-        apart_seconds: float = 0,
+        apart: Callable[[], float] = float,
         heard: Callable[[Report], None] | None = None,
     ) -> None:
         self._heard = heard
         self._database = database
         self._settler = settler
         self._clock = clock
-        self._batcher: Batcher[Report] = Batcher(
-            self._write, shared=(StoreUnavailable,), apart_seconds=apart_seconds
-        )
+        self._batcher: Batcher[Report] = Batcher(self._write, shared=(StoreUnavailable,), apart=apart)
 
     def start(self) -> None:
         """Begin to write."""

@@ -54,8 +54,8 @@ def room(*, window: int, in_flight: int, judging: int, allowance: int | None, le
 class Dispatcher:
     """Lets cases out of runs under their lock; `pool_concurrency` is what heartbeats say of a pool.
 
-    With `leads`, cases leave early, for a turnstile that holds them. Not where money is counted: they would
-    hold reserves that those being played could use, or be played when it is used up.
+    With `leads`, cases leave early, for a turnstile that holds them. Not where money or places are counted:
+    they would hold reserves and places that others could use, or be played when the money is used up.
     """
 
     prices: Prices
@@ -75,8 +75,8 @@ class Dispatcher:
     ) -> int:
         """Fill a run's window; returns how many cases left.
 
-        `allowance` is what the account may still have in flight; `counted` says that it has a balance.
-        Without money the waiting results end in `error`.
+        `allowance` is what the account may still have in flight; `counted` says that it has a balance or a
+        limit. Without money the waiting results end in `error`.
         """
         if run.next_ordinal >= run.row.total or not run.live:
             return 0

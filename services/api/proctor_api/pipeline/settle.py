@@ -228,7 +228,7 @@ class Settler:
                 account_limit=limit,
                 allowance=allowance,
                 out_of_money=account_id in broke,
-                counted=held.accounts[account_id].balance_micro is not None,
+                counted=limit is not None or held.accounts[account_id].balance_micro is not None,
             )
             if limit is not None and left:
                 busy[account_id] = busy.get(account_id, 0) + left

@@ -72,6 +72,11 @@ class Turnstile:
             del self._gates[run_id]
         return None
 
+    @property
+    def fed(self) -> bool:
+        """Whether runs are played and each has a job at hand, so that none waits for a transaction."""
+        return bool(self._gates) and all(gate.waiting for gate in self._gates.values())
+
     def forget(self, run_ids: Sequence[UUID]) -> None:
         """Let go of the jobs of runs that were cancelled."""
         for run_id in run_ids:
