@@ -105,6 +105,6 @@ def test_an_endpoint_that_cannot_be_used_is_refused_by_name(endpoint: str) -> No
 def test_without_its_package_a_bucket_is_refused_with_the_cure(monkeypatch: pytest.MonkeyPatch) -> None:
     found = util.find_spec
     monkeypatch.setattr(settings, "find_spec", lambda name: None if name == "obstore" else found(name))
-    with pytest.raises(SettingsError, match=rf"^{EXPORT}: .*pip install 'proctor\[bucket\]'"):
+    with pytest.raises(SettingsError, match=rf"^{EXPORT}: .*pip install '\.\[bucket\]'"):
         read({EXPORT: "s3://bucket"})
     assert read({EXPORT: "/srv"}).archive is not None

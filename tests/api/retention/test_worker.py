@@ -216,6 +216,29 @@ async def test_a_comparison_disappears_with_its_runs(house: House, api: Api) -> 
     assert (await api("GET", "/testing/compare")).json()["meta"]["total"] == 0
 
 
+async def test_a_comparison_shows_no_run_that_its_user_deleted_and_ends_with_the_last(
+    house: House, api: Api
+) -> None:
+    agent = (await api.data("GET", f"/testing/agents?integrationId={house.bot}"))[0]
+    version = await api.data("POST", f"/testing/agents/{agent['id']}/versions", {"prompt": "p"}, status=201)
+    matrix = [{"promptVersionId": agent["currentVersionId"]}, {"promptVersionId": version["id"]}]
+    made = await api.data(
+        "POST", f"/testing/compare/agents/{agent['id']}", {"matrix": matrix, "caseFilter": {}}, status=201
+    )
+    cells, path = [cell["runId"] for cell in made["cells"]], f"/testing/compare/{made['id']}"
+    for cell in cells:
+        await house.end(UUID(cell), age=0)
+    assert (await api("DELETE", f"/testing/runs/{cells[0]}")).status_code == 204
+    seen = await api.data("GET", path)
+    assert [cell["run"] is None for cell in seen["cells"]] == [True, False]
+    assert [[cell["trials"] for cell in row["cells"]] for row in seen["rows"]] == [[0, 1]] * 3
+    assert (await api("DELETE", f"/testing/runs/{cells[1]}")).status_code == 204
+    later(house)
+    await house.retention().look()
+    assert await house.ids() == set()
+    assert (await api("GET", path)).status_code == 404
+
+
 async def test_a_run_is_stored_before_it_disappears(house: House) -> None:
     archive = Kept()
     old = await house.run()

@@ -93,7 +93,8 @@ def _archive(env: Mapping[str, str], rules: Operator) -> Archive | None:
 def _bucket(env: Mapping[str, str], url: str, rules: Operator, *, variables: tuple[str, ...]) -> Archive:
     if find_spec("obstore") is None:
         raise SettingsError(
-            f"{EXPORT}: a bucket needs the package obstore; install it with pip install 'proctor[bucket]'"
+            f"{EXPORT}: obstore is not installed, which buckets need; "
+            "the extra bucket brings it: pip install '.[bucket]'"
         )
     from .bucket import open_bucket  # noqa: PLC0415 - only for who has a bucket
 
