@@ -10,8 +10,15 @@ from dataclasses import dataclass
 
 __all__ = ["CaseScores", "lower_tail"]
 
-EXACT_BITS = 20_000_000
-"""Up to this size the distribution is counted out, in well under a second."""
+MOST_SUMS = 20_000
+"""Up to so many different sums the distribution is counted out, in about a second at most."""
+
+_PRECISION = 96
+"""Bits of a probability while it is counted: what is cut off is beyond what a float can show."""
+
+_FIELD = 2 * _PRECISION + 1
+_SHIFTED = 64
+"""Sums of one case up to which shifting the product for each is cheaper than one multiplication."""
 
 _DRAWS = 2_000_000
 _MOST_RESAMPLES = 20_000
@@ -30,7 +37,7 @@ def lower_tail(cases: Iterable[CaseScores], rng: random.Random | None = None) ->
 
     If nothing changed, the trials of now are any of a case's trials with equal chance: of a case that passed
     or failed, the number of failures among them is hypergeometric, and Bernoulli for one trial. Cases without
-    trials on both sides say nothing. Counted out exactly; where that would take too long, by resampling with
+    trials on both sides say nothing. Counted out; where that would take too long, by resampling with
     `rng`, which is seeded alike every time when it is not given.
     """
     open_cases = [case for case in cases if case.before and case.now and len({*case.before, *case.now}) > 1]
@@ -44,33 +51,46 @@ def lower_tail(cases: Iterable[CaseScores], rng: random.Random | None = None) ->
     step = math.gcd(*(score for case in lifted for score in (*case.before, *case.now)))
     observed = sum(sum(case.now) for case in lifted) // step
     pools = [([score // step for score in (*case.before, *case.now)], len(case.now)) for case in lifted]
-    width = sum(math.comb(len(pool), drawn).bit_length() for pool, drawn in pools) + 1
-    if width * sum(max(pool) * drawn for pool, drawn in pools) <= EXACT_BITS:
-        return _counted(pools, observed, width)
+    if sum(max(pool) * drawn for pool, drawn in pools) <= MOST_SUMS:
+        return _counted(pools, observed)
     return _resampled(pools, observed, rng or random.Random(20_240_229))
 
 
-def _counted(pools: Iterable[tuple[Sequence[int], int]], observed: int, width: int) -> float:
-    """Multiply the cases' polynomials, the coefficients packed `width` bits apart into one big integer.
+def _counted(pools: Iterable[tuple[Sequence[int], int]], observed: int) -> float:
+    """Multiply the cases' polynomials, their coefficients packed as fields into one big integer each.
 
-    No coefficient exceeds the product of the numbers of draws, so the fields do not run into each other.
+    Coefficients are probabilities in units of 2 to the minus `_PRECISION`. They sum up to 1 at most, so the
+    fields of a product do not run into each other; sums beyond the one that was observed are left out.
     """
-    product, total = 1, 1
+    kept = (1 << ((observed + 1) * _FIELD)) - 1
+    whole = kept // ((1 << _FIELD) - 1) * ((1 << (_PRECISION + 1)) - 1)
+    product = 1 << _PRECISION
     for pool, drawn in pools:
-        product = sum((product * ways) << (value * width) for value, ways in draws(pool, drawn).items())
-        total *= math.comb(len(pool), drawn)
-    kept = product & ((1 << ((observed + 1) * width)) - 1)
-    return (kept % ((1 << width) - 1)) / total  # the remainder is the sum of the fields
+        total = math.comb(len(pool), drawn)
+        chances = {value: (ways << _PRECISION) // total for value, ways in _draws(pool, drawn).items()}
+        if len(chances) > _SHIFTED:
+            product *= sum(chance << (value * _FIELD) for value, chance in chances.items())
+        else:
+            product = sum((product * chance) << (value * _FIELD) for value, chance in chances.items())
+        product = ((product & kept) >> _PRECISION) & whole
+    # The remainder is the sum of the fields.
+    return max(1, product % ((1 << _FIELD) - 1)) / (1 << _PRECISION)
 
 
-def draws(pool: Sequence[int], drawn: int) -> Mapping[int, int]:
+def _draws(pool: Sequence[int], drawn: int) -> Mapping[int, int]:
     """Count in how many ways `drawn` of the pool's values add up to each sum."""
-    ways: list[Counter[int]] = [Counter({0: 1}), *(Counter[int]() for _ in range(drawn))]
+    if drawn == 1:
+        return Counter(pool)
+    # Packed as above, one integer for each number of values taken.
+    width = math.comb(len(pool), min(drawn, len(pool) // 2)).bit_length()
+    ways = [1] + [0] * drawn
     for value in pool:
         for size in range(drawn, 0, -1):
-            for total, number in ways[size - 1].items():
-                ways[size][total + value] += number
-    return ways[drawn]
+            ways[size] += ways[size - 1] << (value * width)
+    field = (1 << width) - 1
+    sums = range(ways[drawn].bit_length() // width + 1)
+    counted = ((one, (ways[drawn] >> (one * width)) & field) for one in sums)
+    return {one: number for one, number in counted if number}
 
 
 def _resampled(pools: Sequence[tuple[Sequence[int], int]], observed: int, rng: random.Random) -> float:
