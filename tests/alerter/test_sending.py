@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from ipaddress import ip_address
@@ -163,6 +164,24 @@ async def test_an_answer_that_never_ends_or_is_too_long_is_still_an_answer(
     assert tried.detail is not None
     assert len(tried.detail) == SHOWN_CHARACTERS
     assert "\x00" not in tried.detail
+
+
+@pytest.mark.parametrize(
+    "answer", [b"HTTP/1.1 abc\r\n\r\n", b"HTTP/1.1 200 OK\r\nA B: c\r\n\r\n", b"HTTP/1.1 500 Oh\r\n\r\n"]
+)
+async def test_what_went_wrong_is_kept_without_the_address(senders: Senders, answer: bytes) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked = await reader.readuntil(BODY.encode())
+        writer.write(answer + asked)
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1") as server:
+        port = server.sockets[0].getsockname()[1]
+        tried = await post(senders(f"http://127.0.0.1:{port}/h/T0KENT0KEN?k=hush-hush"))
+    assert tried.detail
+    assert "***" in tried.detail
+    assert "T0KEN" not in tried.detail
+    assert "hush" not in tried.detail
 
 
 async def test_an_answer_that_repeats_a_secret_is_kept_without_it(

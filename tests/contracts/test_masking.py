@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from proctor_contracts.masking import masked_url
+from proctor_contracts.masking import masked_url, without_address
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,28 @@ from proctor_contracts.masking import masked_url
 )  # fmt: skip
 def test_what_may_be_secret_in_an_address_is_not_shown(url: str, shown: str) -> None:
     assert masked_url(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("url='https://a.example/h/T0KENT0KEN?k=hush-hush'", "url='https://a.example/h/***?k=***'"),
+        ("POST /h/T0KENT0KEN?k=hush-hush HTTP/1.1", "POST /h/***?*** HTTP/1.1"),
+        ("hush-hush is not a key", "*** is not a key"),
+        ("no such hook", "no such hook"),
+    ],
+)
+def test_a_text_about_an_address_is_shown_without_what_may_be_secret_in_it(text: str, shown: str) -> None:
+    assert without_address(text, "https://a.example/h/T0KENT0KEN?k=hush-hush") == shown
+
+
+def test_a_secret_is_found_in_a_text_however_it_is_written() -> None:
+    assert (
+        without_address(
+            "пароль and %D0%BF%D0%B0%D1%80%D0%BE%D0%BB%D1%8C",
+            "https://a.example/?k=%D0%BF%D0%B0%D1%80%D0%BE%D0%BB%D1%8C",
+        )
+        == "*** and ***"
+    )
+    assert without_address("a b a", "https://a.example/?k=a&l=b") == "a b a"
+    assert without_address("anything", "https://[::1/") == "anything"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-__all__ = ["MASK", "masked_url"]
+__all__ = ["MASK", "masked_url", "without_address"]
 
 MASK = "***"
 """Stands for a part that is not shown; no address that is sent to holds it."""
 
 _WHOLE_PATH_IS_SECRET = ("hooks.slack.com",)
 _LONG = 20
+_TELLING = 6
+"""Characters from which a part of an address is looked for in a text; less stands in every other word."""
+
 _SECRET_LOOKING = re.compile(r"(?=.*[0-9A-Z]).{8,}")
 
 
@@ -31,6 +34,26 @@ def masked_url(url: str) -> str:
     if parts.query:
         shown += "?" + "&".join(_pair(one) for one in parts.query.split("&"))
     return shown + (f"#{MASK}" if parts.fragment else "")
+
+
+def without_address(text: str, url: str) -> str:
+    """Give a text without an address, or any part of it that `masked_url` would not show."""
+    text = text.replace(url, masked_url(url))
+    for part in sorted(_secrets(url), key=len, reverse=True):
+        text = text.replace(part, MASK)
+    return text
+
+
+def _secrets(url: str) -> set[str]:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return set()
+    hidden = (parts.hostname or "").endswith(_WHOLE_PATH_IS_SECRET)
+    found = [parts.netloc.rpartition("@")[0], parts.query, parts.fragment]
+    found += [one for one in parts.path.split("/") if _segment(one, hidden=hidden) != one]
+    found += [one.rpartition("=")[2] for one in parts.query.split("&")]
+    return {each for one in found for each in (one, unquote(one)) if len(each) >= _TELLING}
 
 
 def _segment(text: str, *, hidden: bool) -> str:

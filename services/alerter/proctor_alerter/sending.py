@@ -14,6 +14,7 @@ from proctor_chassis.egress.door import OutgoingDoor, Resolve, system_resolve
 from proctor_chassis.secrets import Redactor, Secrets
 from proctor_contracts.alerts import AlertSettings
 from proctor_contracts.egress import EgressRefused
+from proctor_contracts.masking import without_address
 from proctor_llm.retry import parse_retry_after
 from proctor_store.repositories.deliveries import Claimed, DeliveryRecord
 
@@ -85,9 +86,9 @@ class Sender:
         try:
             return await self._post(door, to.url, headers, delivery.body.encode())
         except EgressRefused as error:
-            return Tried(error=error.code, detail=self._shown(error.reason))
+            return Tried(error=error.code, detail=self._shown(error.reason, to.url))
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            return self._broken(error)
+            return self._broken(error, to.url)
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -128,16 +129,15 @@ class Sender:
         except (aiohttp.ClientError, OSError):
             if status is None:
                 raise
-        return self._answered(status, kept, read)
+        return self._answered(status, kept, self._shown(read.decode("utf-8", "replace"), url) or None)
 
-    def _answered(self, status: int | None, headers: Mapping[str, str], body: bytes) -> Tried:
-        said = self._shown(body.decode("utf-8", "replace")) or None
+    def _answered(self, status: int | None, headers: Mapping[str, str], said: str | None) -> Tried:
         if status is not None and HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
             said = _REDIRECTED
         after = parse_retry_after(headers.get("Retry-After"), now=self._clock())
         return Tried(status=status, detail=said, retry_after=after)
 
-    def _broken(self, error: aiohttp.ClientError | OSError | ValueError) -> Tried:
+    def _broken(self, error: aiohttp.ClientError | OSError | ValueError, url: str) -> Tried:
         """Name what broke; the more special classes come first, since they share their bases."""
         match error:
             case aiohttp.ClientSSLError():
@@ -151,7 +151,9 @@ class Sender:
                 return Tried(error="bad_url", detail="the request cannot be sent to this address")
             case _:
                 code = "connection_broken"
-        return Tried(error=code, detail=self._shown(str(error)) or type(error).__name__)
+        return Tried(error=code, detail=self._shown(str(error), url) or type(error).__name__)
 
-    def _shown(self, text: str) -> str:
-        return self._redactor.text(text.replace("\x00", "\ufffd").strip())[:SHOWN_CHARACTERS]
+    def _shown(self, text: str, url: str) -> str:
+        """Keep of a text what may be told: whoever reads it need not know the address that it came from."""
+        text = without_address(self._redactor.text(text.replace("\x00", "\ufffd").strip()), url)
+        return text[:SHOWN_CHARACTERS]
