@@ -78,21 +78,24 @@ class Ticking:
 
     async def _account(self, account_id: UUID, *, thorough: bool) -> int:
         """Decide on an account's schedules; what is wrong with them holds up no other account."""
-        done: set[UUID] = set()
+        count, last = 0, None
         async with self._side_by_side:
             try:
                 while True:
-                    claimed = await self._settle(account_id, done, thorough=thorough)
-                    done.update(claimed)
+                    claimed = await self._settle(account_id, last, thorough=thorough)
+                    count += len(claimed)
                     if len(claimed) < self._settings.batch:
                         break
+                    last = claimed[-1]
             except StoreUnavailable:
                 raise
             except Exception:
                 log.exception("schedule.account_failed", extra={"account": str(account_id)})
-        return len(done)
+        return count
 
-    async def _settle(self, account_id: UUID, done: set[UUID], *, thorough: bool) -> Sequence[UUID]:
+    async def _settle(
+        self, account_id: UUID, after: DueSchedule | None, *, thorough: bool
+    ) -> Sequence[DueSchedule]:
         async with self._database.transaction() as unit:
             now = await schedules.moment(unit, clock=self._clock.now())
             claimed = await schedules.claim(
@@ -100,15 +103,14 @@ class Ticking:
                 account_id,
                 now=now,
                 asked_before=_asked_before(now, thorough=thorough),
-                done=done,
+                after=after,
                 limit=self._settings.batch,
             )
-            ids = [schedule.id for schedule in claimed]
             if claimed:
                 account = (await pipeline.lock_accounts(unit, [account_id]))[account_id]
                 plans = await self._plans(unit, account, claimed, now=now)
                 await self._write(unit, claimed, plans, now=now)
-        return ids
+        return claimed
 
     async def _plans(
         self, unit: Unit, account: AccountRow, claimed: Sequence[DueSchedule], *, now: datetime

@@ -6,15 +6,14 @@ schedules that somebody else holds, so it never waits for one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, bindparam, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, bindparam, func, or_, select, text, union_all, update
 
-from proctor_contracts.schedules import TickStatus
 from proctor_store.inserting import insert_for
 from proctor_store.padding import padded
 from proctor_store.session import Unit
@@ -38,9 +37,12 @@ __all__ = [
     "waiting",
 ]
 
-OPEN = (TickStatus.WAITING.value, TickStatus.FIRED.value)
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 _TABLE = Schedule.__table__
 _TICKS = ScheduleTick.__table__
+# Written out, since an index over some rows serves a statement only where its condition can be read.
+_OPEN = text("schedule_ticks.status IN ('waiting', 'fired')")
+_FIRED = text("schedule_ticks.status = 'fired'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,7 @@ class DueSchedule:
     counted_from: datetime
     counted_local: str | None
     next_run_at: datetime | None
+    last_run_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,23 +108,25 @@ async def claim(
     *,
     now: datetime,
     asked_before: datetime | None,
-    done: Collection[UUID],
+    after: DueSchedule | None,
     limit: int,
 ) -> Sequence[DueSchedule]:
     """Lock an account's schedules that are due and not held by others, longest without a run first.
 
     With `asked_before` also those with a tick that waits, or whose run was last asked for before then and is
-    not there; `done` are left out.
+    not there. `after` continues behind a schedule in this order.
     """
+    last_run = func.coalesce(_TABLE.c.last_run_at, _NEVER)
     query = (
         select(*_COLUMNS)
         .where(_TABLE.c.account_id == account_id, _pending(now, asked_before))
-        .order_by(_TABLE.c.last_run_at.asc().nulls_first(), _TABLE.c.id)
+        .order_by(last_run, _TABLE.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    if done:
-        query = query.where(_TABLE.c.id.not_in(padded(sorted(done))))
+    if after is not None:
+        seen = bindparam("seen", after.last_run_at or _NEVER, type_=_TABLE.c.last_run_at.type)
+        query = query.where(or_(last_run > seen, (last_run == seen) & (_TABLE.c.id > after.id)))
     return [DueSchedule(**row) for row in (await unit.connection.execute(query)).mappings()]
 
 
@@ -149,7 +154,7 @@ async def open_ticks(unit: Unit, schedule_ids: Sequence[UUID]) -> Sequence[OpenT
     """The ticks of schedules that are not over, oldest planned time first."""
     query = (
         select(*_OPEN_COLUMNS)
-        .where(_TICKS.c.schedule_id.in_(padded(schedule_ids)), _TICKS.c.status.in_(OPEN))
+        .where(_TICKS.c.schedule_id.in_(padded(schedule_ids)), _OPEN)
         .order_by(_TICKS.c.planned_at)
     )
     return [OpenTick(**row) for row in (await unit.connection.execute(query)).mappings()]
@@ -203,12 +208,15 @@ def _pending(now: datetime, asked_before: datetime | None) -> ColumnElement[bool
     due = _TABLE.c.is_active & (_TABLE.c.next_run_at <= now)
     if asked_before is None:
         return due
-    unanswered = exists().where(
-        _TICKS.c.schedule_id == _TABLE.c.id,
-        _TICKS.c.status == TickStatus.FIRED.value,
-        _TICKS.c.asked_at <= asked_before,
+    other = _TABLE.alias()
+    # Each part has its index; a condition with OR would look at every schedule.
+    return _TABLE.c.id.in_(
+        union_all(
+            select(other.c.id).where(other.c.is_active, other.c.next_run_at <= now),
+            select(other.c.id).where(other.c.waiting_for.is_not(None)),
+            select(_TICKS.c.schedule_id).where(_FIRED, _TICKS.c.asked_at <= asked_before),
+        )
     )
-    return or_(due, _TABLE.c.waiting_for.is_not(None), unanswered)
 
 
 async def _set(
