@@ -283,6 +283,29 @@ async def test_a_stale_suspicion_is_kept_and_plays_nothing_again(world: World) -
     assert await world.sent() == []
 
 
+async def test_a_newer_run_of_other_categories_makes_no_run_stale(world: World) -> None:
+    await world.history(GOOD)
+    weak = await world.run({"Мова": WEAK["Мова"]})
+    await world.run({"Гроші": [100] * 10})
+    await world.hears(weak)
+    assert [event["confirm"] for event in detected(await world.sent())] == [["Мова"]]
+
+
+async def test_of_suites_that_take_turns_a_break_is_told_once_too(world: World) -> None:
+    await world.history(GOOD)
+    missed = []
+    for _ in range(3):
+        missed.append(await world.run({"Мова": [0] * 10}))
+        missed.append(await world.run({"Гроші": [100] * 10}))
+    for run in missed:
+        await world.hears(run)
+    assert [await world.untold(run) for run in missed[::2]] == [
+        {"regression": None},
+        {"regression": "stale_repeat"},
+        {"regression": None},
+    ]
+
+
 async def test_a_run_that_is_gone_is_nothing(world: World) -> None:
     await world.hears(new_id())
     assert await world.sent() == []

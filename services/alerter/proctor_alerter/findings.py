@@ -33,7 +33,7 @@ class Findings:
     """Every category of a run against the runs before, and those that were rerun once more.
 
     `threshold` is the drop in points and `runs_used` the number of earlier runs that the run was held
-    against; `stale` says that a newer run had completed when this one was looked at.
+    against; `stale` says that newer runs of what fell had completed when this one was looked at.
     """
 
     threshold: float
@@ -46,6 +46,12 @@ class Findings:
         """List the categories with this verdict, the deepest fallen first."""
         found = [name for name, one in self.categories.items() if one.verdict is verdict]
         return sorted(found, key=lambda name: (-(self.categories[name].drop or 0), name))
+
+    @property
+    def fallen(self) -> Sequence[str]:
+        """The categories that regressed, or may have."""
+        regressed = self.with_verdict(RegressionVerdict.REGRESSION)
+        return (*regressed, *self.with_verdict(RegressionVerdict.SUSPECTED))
 
     @property
     def verdict(self) -> RegressionVerdict:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -26,6 +27,9 @@ __all__ = ["Looking", "gathered"]
 
 SCANNED = 200
 """Runs looked through for those that were played alike."""
+
+MOST_NEWER = 25
+"""Newer runs that are asked whether they played what fell."""
 
 _KNOWN = frozenset({None, Untold.STALE_REPEAT})
 _log = logging.getLogger(__name__)
@@ -58,13 +62,13 @@ class Looking:
         changed = model_changes(_providers(before[0]), _providers(run)) if before else ()
         async with self._database.transaction() as unit:
             await looks.lock_integration(unit, run.integration_id)
-            findings = Findings(
-                threshold=chosen.delta,
-                runs_used=len(before),
-                categories=found,
-                stale=await looks.later(unit, run, scan=SCANNED),
-            )
-            told = await _told(unit, run, before) if findings.stale else frozenset()
+            findings = Findings(threshold=chosen.delta, runs_used=len(before), categories=found)
+            findings = replace(findings, stale=await _stale(unit, run, findings.fallen))
+            last = {
+                name: next((one.id for one in before if name in scores.of(one.id)), None)
+                for name in findings.fallen
+            }
+            told = await _told(unit, run, last) if findings.stale else frozenset()
             choice = choose(findings, changed, chosen, told_before=told)
             record = self._record(run, before, findings, changed, choice)
             if await looks.create(unit, record):
@@ -145,18 +149,24 @@ async def gathered(unit: Unit, run_ids: Sequence[UUID]) -> FirstAttempts:
     return scores
 
 
-async def _told(unit: Unit, run: RunFacts, before: Sequence[RunFacts]) -> frozenset[str]:
-    """Name the regressed categories that were told for the run before, or for the one before that one."""
-    if not before:
-        return frozenset()
-    known = await alerts.of_run(unit, run.account_id, before[0].id)
-    return frozenset(
-        change["category"]
-        for alert in known
-        if alert.kind == AlertKind.REGRESSION and alert.untold in _KNOWN
-        for change in alert.payload["regressions"]
-        if change["verdict"] == RegressionVerdict.REGRESSION
-    )
+async def _stale(unit: Unit, run: RunFacts, fallen: Sequence[str]) -> bool:
+    """Whether newer runs say more of what fell, which they do of categories that they played."""
+    newer = await looks.later(unit, run, take=MOST_NEWER, scan=SCANNED)
+    return bool(newer) and await looks.played(unit, newer, fallen) == frozenset(fallen)
+
+
+async def _told(unit: Unit, run: RunFacts, last: Mapping[str, UUID | None]) -> frozenset[str]:
+    """Name the categories that were told as regressed for their `last` run, or for the one before that."""
+    told: set[str] = set()
+    for before in {one for one in last.values() if one is not None}:
+        told.update(
+            change["category"]
+            for alert in await alerts.of_run(unit, run.account_id, before)
+            if alert.kind == AlertKind.REGRESSION and alert.untold in _KNOWN
+            for change in alert.payload["regressions"]
+            if change["verdict"] == RegressionVerdict.REGRESSION and last.get(change["category"]) == before
+        )
+    return frozenset(told)
 
 
 def _providers(run: RunFacts) -> Providers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Protocol
@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, RowMapping, and_, or_, select, update
 
 from proctor_store.conflicts import conflicts
 from proctor_store.inserting import insert_for
+from proctor_store.padding import padded
 from proctor_store.session import Unit
 from proctor_store.tables import Integration, Run, RunCase, RunLook, Schedule, TestResult
 
@@ -33,6 +34,7 @@ __all__ = [
     "of_schedule",
     "overdue",
     "pages",
+    "played",
 ]
 
 SETTLED, ASKED, REFUSED = "settled", "asked", "refused"
@@ -180,13 +182,23 @@ async def earlier(unit: Unit, run: Played, *, take: int, scan: int) -> Sequence[
     return await _alike(unit, run, query, take=take, scan=scan)
 
 
-async def later(unit: Unit, run: RunFacts, *, scan: int) -> bool:
-    """Whether a comparable run of the integration has completed after this one."""
+async def later(unit: Unit, run: RunFacts, *, take: int, scan: int) -> Sequence[UUID]:
+    """List comparable runs of the integration that completed after this one, newest first."""
     after = or_(
         Run.completed_at > run.completed_at, and_(Run.completed_at == run.completed_at, Run.id > run.id)
     )
     query = _comparable(run, after).order_by(Run.completed_at.desc(), Run.id.desc())
-    return bool(await _alike(unit, run, query, take=1, scan=scan))
+    return [one.id for one in await _alike(unit, run, query, take=take, scan=scan)]
+
+
+async def played(unit: Unit, run_ids: Collection[UUID], categories: Collection[str]) -> frozenset[str]:
+    """Say which of some categories were played in any of some runs."""
+    query = (
+        select(RunCase.category)
+        .where(RunCase.run_id.in_(padded(list(run_ids))), RunCase.category.in_(list(categories)))
+        .distinct()
+    )
+    return frozenset((await unit.connection.execute(query)).scalars())
 
 
 async def pages(unit: Unit, run_ids: Iterable[UUID]) -> AsyncIterator[Sequence[RowMapping]]:
