@@ -203,9 +203,11 @@ async def test_old_ticks_go_unless_they_may_still_start_a_run(database: Database
             insert(Schedule), [schedule | {"notifications": {}, "is_active": True} | own | moment]
         )
         for n, status in enumerate(("started", "missed", "refused", "waiting", "fired", "started")):
-            planned = NOW if n == 5 else AT + n * DAY
+            planned = AT + n * DAY
+            # The last one caught up with a time long gone: its record is new.
+            decided = NOW if n == 5 else planned
             tick = {"id": new_id(), "account_id": run["account_id"], "schedule_id": schedule["id"]}
-            rest = {"planned_at": planned, "planned_local": "", "status": status, "created_at": AT}
+            rest = {"planned_at": planned, "planned_local": "", "status": status, "created_at": decided}
             await unit.connection.execute(insert(ScheduleTick), [tick | rest])
         done = await retention_rows.remove_ticks(unit, before=NOW, limit=9)
         assert done.rows == {"schedule_ticks": 3}

@@ -152,11 +152,11 @@ async def remove_looks(unit: Unit, *, before: datetime, limit: int) -> Batch:
 
 
 async def remove_ticks(unit: Unit, *, before: datetime, limit: int) -> Batch:
-    """Delete planned times from before a moment, unless one may still start a run."""
+    """Delete planned times decided on before a moment, unless one may still start a run."""
     old = (
         select(ScheduleTick.id)
-        .where(ScheduleTick.planned_at < before, ScheduleTick.status.in_(_TICK_OVER))
-        .order_by(ScheduleTick.planned_at)
+        .where(ScheduleTick.created_at < before, ScheduleTick.status.in_(_TICK_OVER))
+        .order_by(ScheduleTick.created_at)
         .limit(limit)
     )
     return await _batch(unit, ScheduleTick, ScheduleTick.id.in_(old), limit=limit)

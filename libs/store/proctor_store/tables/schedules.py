@@ -62,7 +62,7 @@ class ScheduleTick(Created, Base):
     __table_args__ = (
         UniqueConstraint("schedule_id", "planned_at"),
         Index("ix_schedule_ticks_account_id_fired_at", "account_id", "fired_at"),
-        Index("ix_schedule_ticks_planned_at", "planned_at"),
+        Index("ix_schedule_ticks_created_at", "created_at"),
         partial_index("ix_schedule_ticks_open", "schedule_id", where="status IN ('waiting', 'fired')"),
     )
 

@@ -215,7 +215,7 @@ def upgrade() -> None:
         sqlite_where=sa.text("status IN ('waiting', 'fired')"),
         postgresql_where=sa.text("status IN ('waiting', 'fired')"),
     )
-    op.create_index("ix_schedule_ticks_planned_at", "schedule_ticks", ["planned_at"], unique=False)
+    op.create_index("ix_schedule_ticks_created_at", "schedule_ticks", ["created_at"], unique=False)
     op.create_table(
         "delivery_attempts",
         sa.Column("delivery_id", sa.Uuid(), nullable=False),
@@ -290,7 +290,7 @@ def downgrade() -> None:
     op.drop_column("test_runs", "agent_fingerprints")
     op.drop_column("integrations", "alerts")
     op.drop_table("delivery_attempts")
-    op.drop_index("ix_schedule_ticks_planned_at", table_name="schedule_ticks")
+    op.drop_index("ix_schedule_ticks_created_at", table_name="schedule_ticks")
     op.drop_index("ix_schedule_ticks_open", table_name="schedule_ticks")
     op.drop_index("ix_schedule_ticks_account_id_fired_at", table_name="schedule_ticks")
     op.drop_table("schedule_ticks")
