@@ -343,6 +343,19 @@ async def test_a_toggle_flips_and_counts_from_now(api: Api, bot: str, database: 
     assert (await api.data("PATCH", f"{PATH}/{schedule['id']}", {"isActive": True})) == on
 
 
+async def test_a_schedule_whose_time_zone_is_gone_can_be_switched_off_but_not_on(
+    api: Api, bot: str, database: Database
+) -> None:
+    schedule = (await made(api, bot))["id"]
+    async with database.transaction() as unit:
+        gone = update(Schedule).where(Schedule.id == UUID(schedule)).values(timezone="Mars/Base")
+        await unit.connection.execute(gone)
+    off = await api.data("POST", f"{PATH}/{schedule}/toggle")
+    assert (off["isActive"], off["nextRunAt"], off["timezone"]) == (False, None, "Mars/Base")
+    problem = await api.problem("POST", f"{PATH}/{schedule}/toggle", status=400)
+    assert problem["code"] == "timezone_unknown"
+
+
 async def test_what_waits_is_given_up_by_an_edit_or_a_switch_and_says_so(
     api: Api, bot: str, database: Database
 ) -> None:

@@ -189,17 +189,19 @@ class Schedules:
             mode = body.mode or CaseMode.model_validate(found.mode)
             await self._playable(unit, caller, found.integration_id, mode)
         now = self.clock()
-        if switched or not named.isdisjoint({"cron_expression", "timezone"}):
+        following, moved = None, False
+        # Switching off needs no clock: this machine may not know its time zone any more.
+        if (switched and active) or not named.isdisjoint({"cron_expression", "timezone"}):
             zone = body.timezone or found.timezone
             clock = timetable(body.cron_expression or found.cron_expression, zone)
             values |= {"cron_expression": clock.cron.text, "timezone": zone}
             moved = (clock.cron.text, zone) != (found.cron_expression, found.timezone)
-            if switched or moved:
-                following = clock.next_after(now) if active else None
-                values |= {"counted_from": now, "counted_local": None}
-                values |= {"next_run_at": following, "waiting_for": None}
-                reason = "the schedule was given another clock" if active else "the schedule was switched off"
-                await schedule_records.pass_over(unit, found.id, reason)
+            following = clock.next_after(now) if active else None
+        if switched or moved:
+            values |= {"counted_from": now, "counted_local": None}
+            values |= {"next_run_at": following, "waiting_for": None}
+            reason = "the schedule was given another clock" if active else "the schedule was switched off"
+            await schedule_records.pass_over(unit, found.id, reason)
         if any(getattr(found, name) != value for name, value in values.items()):
             await schedule_records.change(unit, found.id, values | {"updated_at": now})
 
