@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from .agents import JudgePolicy, JudgeSettings
-from .base import TYPED, SafeText, Strict
-from .enums import Provider, Runner
-from .gate import GateSettings
-from .schemas.integrations import Model, Prompt
-from .schemas.runs import CaseFilter
-from .weather import WeatherText
+from .base import TYPED, Strict
+from .schemas.runs import RunOptions
 
 __all__ = [
     "CaseMode",
@@ -50,33 +44,8 @@ class Waiting(StrEnum):
     BALANCE = "balance"
 
 
-class ScheduledRun(Strict):
+class ScheduledRun(RunOptions):
     """How each run of a schedule is started: as a run by hand, without `caseIds` all active cases."""
-
-    case_ids: Annotated[tuple[UUID, ...], Field(max_length=10_000)] | None = None
-    case_filter: CaseFilter | None = None
-    agent_prompt_override: Prompt | None = None
-    score_threshold: Annotated[int, Field(ge=0, le=100), TYPED] | None = None
-    runner: Runner = Runner.SCRIPTED
-    dry_run: bool = True
-    retries_on_failure: Annotated[int, Field(ge=0, le=5), TYPED] = 0
-    repeats: Annotated[int, Field(ge=1, le=20), TYPED] = 1
-    budget_cents: Annotated[float, Field(gt=0, le=100_000_000), TYPED] | None = None
-    budget_mode: Literal["enforce", "best_effort"] = "enforce"
-    provider: Provider | None = None
-    model: Model | None = None
-    prompt_version_id: UUID | None = None
-    tags: Annotated[
-        tuple[Annotated[SafeText, Field(min_length=1, max_length=64)], ...], Field(max_length=50)
-    ] = ()
-    concurrency: Annotated[int, Field(ge=1, le=1000), TYPED] | None = None
-    judge: JudgeSettings | None = None
-    judge_policy: JudgePolicy = "always"
-    on_tool_error: Literal["error", "continue"] = "continue"
-    weather: Annotated[tuple[WeatherText, ...], Field(max_length=20)] = ()
-    gate: GateSettings | None = None
-    pool: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,32}$")] = "default"
-    case_timeout_ms: Annotated[int, Field(ge=1_000, le=1_800_000), TYPED] | None = None
 
 
 class CaseMode(Strict):

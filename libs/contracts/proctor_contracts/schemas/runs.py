@@ -30,6 +30,7 @@ __all__ = [
     "RunCreate",
     "RunDocument",
     "RunEvent",
+    "RunOptions",
     "RunProgress",
     "RunView",
 ]
@@ -44,13 +45,11 @@ class CaseFilter(Strict):
     refs: Annotated[tuple[SafeText, ...], Field(max_length=10_000)] | None = None
 
 
-class RunCreate(Strict):
-    """Start a run in case mode: `caseIds` or a `caseFilter`; everything here is snapshotted into the run."""
+class RunOptions(Strict):
+    """Which cases a run takes, and how it plays them."""
 
-    integration_id: UUID
     case_ids: Annotated[tuple[UUID, ...], Field(max_length=10_000)] | None = None
     case_filter: CaseFilter | None = None
-    persona_ids: tuple[UUID, ...] | None = None
     agent_prompt_override: Prompt | None = None
     score_threshold: Annotated[int, Field(ge=0, le=100), TYPED] | None = None
     runner: Runner = Runner.SCRIPTED
@@ -62,7 +61,6 @@ class RunCreate(Strict):
     provider: Provider | None = None
     model: Model | None = None
     prompt_version_id: UUID | None = None
-    trigger: Trigger = Trigger.MANUAL
     tags: Annotated[
         tuple[Annotated[SafeText, Field(min_length=1, max_length=64)], ...], Field(max_length=50)
     ] = ()
@@ -74,6 +72,14 @@ class RunCreate(Strict):
     gate: GateSettings | None = None
     pool: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,32}$")] = "default"
     case_timeout_ms: Annotated[int, Field(ge=1_000, le=1_800_000), TYPED] | None = None
+
+
+class RunCreate(RunOptions):
+    """Start a run in case mode: `caseIds` or a `caseFilter`; everything here is snapshotted into the run."""
+
+    integration_id: UUID
+    persona_ids: tuple[UUID, ...] | None = None
+    trigger: Trigger = Trigger.MANUAL
 
 
 class Rerun(Strict):
