@@ -10,11 +10,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from sqlalchemy import delete
 
 from proctor_alerter.confirming import PATIENCE, Confirming
 from proctor_alerter.telling import Teller
 from proctor_chassis.metrics import Meters
 from proctor_store.repositories import confirmations, looks
+from proctor_store.tables import Run
 from tests.alerter.world import World, open_world
 from tests.store.rows import BOTH
 
@@ -102,6 +104,7 @@ async def test_the_rerun_is_held_against_the_runs_that_the_suspicion_rests_on(wo
         ({"Мова": ["error"] * 10}, {}, "the rerun graded nothing in it"),
         ({"Мова": ["error"] * 10}, {"status": "failed"}, "the rerun was failed"),
         ({}, {"status": "cancelled"}, "the rerun was cancelled"),
+        ({"Мова": [100] + ["cancelled"] * 9}, {"status": "cancelled"}, "the rerun was cancelled"),
     ],
 )
 async def test_a_rerun_that_says_nothing_leaves_it_suspected_and_told(
@@ -117,6 +120,15 @@ async def test_a_rerun_that_says_nothing_leaves_it_suspected_and_told(
     (change,) = alert.payload["regressions"]
     assert (change["verdict"], change["note"]) == ("suspected", f"not confirmed: {reason}")
     assert len(await world.deliveries()) == 1
+
+
+async def test_without_the_runs_before_it_a_suspicion_is_not_cleared(world: World) -> None:
+    run = await suspected(world)
+    async with world.database.transaction() as unit:
+        await unit.connection.execute(delete(Run).where(Run.id.notin_([run])))
+    await world.hears(await rerun(world, run, BAD_AGAIN))
+    (change,) = (await world.alerts(run))["suspected+"].payload["regressions"]
+    assert change["note"] == "not confirmed: the runs before it were deleted meanwhile"
 
 
 async def test_each_category_is_settled_by_itself(world: World) -> None:

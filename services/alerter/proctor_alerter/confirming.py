@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from proctor_contracts.alerts import AlertKind, CategoryChange, ModelChange
+from proctor_contracts.enums import RunStatus
 from proctor_contracts.messages import RegressionDetected
 from proctor_contracts.verdicts import RegressionVerdict
 from proctor_grading.regression import CategoryFinding, Scores, confirm
@@ -28,6 +29,7 @@ PATIENCE = timedelta(hours=24)
 """How long a rerun may take before the suspicion is told as it is."""
 
 NEVER_CAME = "the rerun did not end within 24 hours"
+BASELINE_GONE = "the runs before it were deleted meanwhile"
 UNGRADED = "the rerun graded nothing in it"
 log = logging.getLogger(__name__)
 
@@ -55,6 +57,8 @@ def settled(
         first, again = findings.categories[name], reruns.get(name)
         if again is None or rerun_id is None:
             undecided.append(category_change(name, first, note=f"not confirmed: {reason}"))
+        elif again.verdict is RegressionVerdict.NO_BASELINE:
+            undecided.append(category_change(name, first, note=f"not confirmed: {BASELINE_GONE}"))
         elif again.verdict is RegressionVerdict.REGRESSION:
             confirmed.append(category_change(name, first, rerun=(rerun_id, again)))
         else:
@@ -81,7 +85,9 @@ class Confirming:
             baseline = [UUID(one) for one in look.baseline_run_ids]
             scores = await gathered(unit, [rerun.id, *baseline])
         findings = Findings.read(look.findings)
-        now, before = scores.of(rerun.id), [scores.of(one) for one in baseline]
+        # Of a rerun that was cut short, what happened to come first says nothing of the rest.
+        now = {} if rerun.status == RunStatus.CANCELLED else scores.of(rerun.id)
+        before = [scores.of(one) for one in baseline]
         reruns = await asyncio.to_thread(_judged, look.confirm, now, before, findings.threshold)
         async with self._database.transaction() as unit:
             await self._settle(unit, look.run_id, reruns=reruns, rerun_id=rerun.id, reason=_how(rerun))
