@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import struct
+import zoneinfo
 from datetime import timedelta
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 
 from proctor_scheduler import recounting
 from proctor_scheduler.recounting import Recounting
+from proctor_schedules.zones import forget_zones
 from tests.scheduler.world import World
 from tests.support.manual_clock import EPOCH
 
@@ -34,6 +38,28 @@ async def test_a_time_that_other_rules_gave_is_corrected_both_ways(world: World)
     for one in (early, late):
         row = await world.row(one)
         assert (row.next_run_at, row.counted_from) == (EPOCH + 5 * HOUR, EPOCH)
+
+
+async def test_rules_that_change_under_a_running_scheduler_are_read(world: World, tmp_path: Path) -> None:
+    path = zoneinfo.TZPATH
+    zoneinfo.reset_tzpath([tmp_path, *path])
+    try:
+        write_zone(tmp_path / "Mars", hours=2)
+        forget_zones()
+        schedule = await world.schedule(cron="0 5 * * *", timezone="Mars", next_run_at=EPOCH + 3 * HOUR)
+        assert await recount(world) == 0
+        write_zone(tmp_path / "Mars", hours=1)
+        assert await recount(world) == 1
+        assert (await world.row(schedule)).next_run_at == EPOCH + 4 * HOUR
+    finally:
+        zoneinfo.reset_tzpath(path)
+        forget_zones()
+
+
+def write_zone(path: Path, *, hours: int) -> None:
+    """Write the file of a zone that is always so far ahead of UTC."""
+    head = b"TZif" + bytes(16) + struct.pack(">6l", 0, 0, 0, 0, 1, 4)
+    path.write_bytes(head + struct.pack(">lBB", hours * 3600, 0, 0) + b"MST\0")
 
 
 async def test_a_clock_that_was_a_year_ahead_costs_no_year(world: World) -> None:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from .faults import ZONE, ScheduleFault
 
-__all__ = ["read_zone"]
+__all__ = ["forget_zones", "read_zone"]
 
 _OFFSET = re.compile(r"(UTC|GMT|Z)?[+-]?[0-9]{1,2}(:?[0-9]{2})?")
 # Names of files beside the zones, which mean another zone on every machine, or none.
@@ -25,6 +25,12 @@ def read_zone(name: str) -> ZoneInfo:
     if name not in _known():
         raise ScheduleFault("timezone_unknown", _unknown(name), field=ZONE)
     return ZoneInfo(name)
+
+
+def forget_zones() -> None:
+    """Read the files of time zones anew from now on: they may have been changed since this process began."""
+    ZoneInfo.clear_cache()
+    _known.cache_clear()
 
 
 @lru_cache(maxsize=1)

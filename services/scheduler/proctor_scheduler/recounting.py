@@ -9,6 +9,7 @@ from uuid import UUID
 from proctor_chassis.clock import Clock
 from proctor_schedules.deciding import recount
 from proctor_schedules.faults import ScheduleFault
+from proctor_schedules.zones import forget_zones
 from proctor_store.repositories import schedules
 from proctor_store.repositories.schedules import DueSchedule
 from proctor_store.session import Database
@@ -34,6 +35,7 @@ class Recounting:
         Raises:
             StoreUnavailable: when the database is away.
         """
+        forget_zones()
         moved, after = 0, None
         while True:
             async with self._database.transaction() as unit:
