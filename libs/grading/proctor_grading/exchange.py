@@ -11,7 +11,8 @@ from dataclasses import dataclass
 __all__ = ["CaseScores", "lower_tail"]
 
 MOST_SUMS = 20_000
-"""Up to so many different sums the distribution is counted out, in about a second at most."""
+MOST_STEPS = 100_000_000
+"""Up to so many sums, and steps over them, the distribution is counted out: about a second at most."""
 
 _PRECISION = 96
 """Bits of a probability while it is counted: what is cut off is beyond what a float can show."""
@@ -51,7 +52,12 @@ def lower_tail(cases: Iterable[CaseScores], rng: random.Random | None = None) ->
     step = math.gcd(*(score for case in lifted for score in (*case.before, *case.now)))
     observed = sum(sum(case.now) for case in lifted) // step
     pools = [([score // step for score in (*case.before, *case.now)], len(case.now)) for case in lifted]
-    if sum(max(pool) * drawn for pool, drawn in pools) <= MOST_SUMS:
+    tops = [max(pool) * drawn for pool, drawn in pools]
+    values = (
+        min(math.comb(len(pool), drawn), top + 1, _SHIFTED)
+        for top, (pool, drawn) in zip(tops, pools, strict=True)
+    )
+    if sum(tops) <= MOST_SUMS and sum(tops) * sum(values) <= MOST_STEPS:
         return _counted(pools, observed)
     return _resampled(pools, observed, rng or random.Random(20_240_229))
 
