@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import threading
 from collections.abc import AsyncIterator
 from ipaddress import ip_address
 
@@ -8,7 +10,7 @@ import aiohttp
 import pytest
 
 from proctor_chassis.egress import Operator, PublicOnly, check_url
-from proctor_chassis.egress.door import OutgoingDoor, system_resolve
+from proctor_chassis.egress.door import OutgoingDoor, own_resolve, system_resolve
 from proctor_chassis.egress.fetch import AnswerTooLargeError, fetch
 from proctor_chassis.egress.policy import Address
 from proctor_contracts.egress import EgressRefused
@@ -133,6 +135,26 @@ async def test_the_system_resolver_gives_loopback_for_localhost() -> None:
     found = await system_resolve("localhost", 80)
     assert found
     assert all(one.is_loopback for one in found)
+
+
+async def test_lookups_that_hang_on_threads_of_their_own_hold_up_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answer = threading.Event()
+
+    def hang(*_: object, **__: object) -> list[object]:
+        answer.wait(20)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    resolve = own_resolve(threads=4)
+    lookups = [asyncio.ensure_future(resolve("slow.example", 443)) for _ in range(100)]
+    try:
+        async with asyncio.timeout(5):
+            assert await asyncio.to_thread(lambda: "done") == "done"
+    finally:
+        answer.set()
+        await asyncio.gather(*lookups)
 
 
 async def test_many_at_once_to_a_refused_name_are_each_refused(stub: StubProvider) -> None:

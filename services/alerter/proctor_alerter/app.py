@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from proctor_chassis.bus import Listener, RetryLater, Subscription
 from proctor_chassis.clock import Clock
-from proctor_chassis.egress.door import Resolve, system_resolve
+from proctor_chassis.egress.door import Resolve, own_resolve
 from proctor_chassis.metrics import Meters
 from proctor_chassis.outage import Outage
 from proctor_chassis.secrets import Redactor, Secrets
@@ -120,14 +120,21 @@ def create_alerter(
     clock: Clock,
     meters: Meters,
     rng: random.Random,
-    resolve: Resolve = system_resolve,
+    resolve: Resolve | None = None,
 ) -> AlerterService:
     """Wire the alerter on a database that its owner opens, migrates and closes.
 
     It needs nothing else of the process but the bus it is subscribed on, so the embedded server starts it on
     the API's database.
     """
-    sender = Sender(settings=settings, secrets=secrets, redactor=redactor, clock=clock.now, resolve=resolve)
+    sender = Sender(
+        settings=settings,
+        secrets=secrets,
+        redactor=redactor,
+        clock=clock.now,
+        # Looks are counted out on threads, too, and a try that timed out may leave its lookup behind.
+        resolve=resolve or own_resolve(threads=2 * settings.sending),
+    )
     outage = Outage("database", StoreUnavailable)
     deliverer = Deliverer(
         database=database,

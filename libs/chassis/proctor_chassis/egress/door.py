@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from ipaddress import ip_address
 
 import aiohttp
@@ -18,7 +20,7 @@ from proctor_contracts.egress import EgressRefused
 from .policy import Address, Allowed, Refused, check_url, decide, parse_target
 from .rules import Rules
 
-__all__ = ["OutgoingDoor", "Resolve", "system_resolve"]
+__all__ = ["OutgoingDoor", "Resolve", "own_resolve", "system_resolve"]
 
 Resolve = Callable[[str, int], Awaitable[tuple[Address, ...]]]
 """Host and port → every address the name has; an empty tuple or OSError when it has none."""
@@ -29,8 +31,21 @@ _CHECKED_URLS = 512
 
 async def system_resolve(host: str, port: int) -> tuple[Address, ...]:
     """Ask the system's resolver for every address of a host."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    return await _resolved(None, host, port)
+
+
+def own_resolve(*, threads: int) -> Resolve:
+    """Ask the system's resolver on threads of its own.
+
+    A lookup cannot be ended, and one that hangs would keep a thread from everything else that needs one.
+    """
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="resolve")
+    return partial(_resolved, pool)
+
+
+async def _resolved(pool: ThreadPoolExecutor | None, host: str, port: int) -> tuple[Address, ...]:
+    ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM, proto=socket.IPPROTO_TCP)
+    found = await asyncio.get_running_loop().run_in_executor(pool, ask)
     return tuple(dict.fromkeys(ip_address(entry[4][0]) for entry in found))
 
 
