@@ -69,6 +69,13 @@ def test_exactly_ten_points_count_and_less_does_not_through_rounding() -> None:
     assert look(scores(1, *[100] * 9)) is RegressionVerdict.OK
 
 
+def test_a_fall_by_exactly_a_threshold_that_no_float_is_counts() -> None:
+    now, before = {NAME: scores(*[84] * 9, 83)}, [{NAME: CLEAN}] * 7
+    assert first_look(now, before, drop=16.1)[NAME].verdict is RegressionVerdict.REGRESSION
+    assert fell(now, before, drop=16.1)
+    assert not fell(now, before, drop=16.2)
+
+
 def test_the_baseline_is_the_mean_of_run_means() -> None:
     runs = [{NAME: scores(100, 100, 100, 0)}, {NAME: scores(0)}]
     assert first_look({NAME: scores(50)}, runs)[NAME].baseline_avg == 37.5

@@ -88,7 +88,7 @@ def first_look(
 def fell(now: Mapping[str, Scores], baseline: Sequence[Mapping[str, Scores]], *, drop: float = DROP) -> bool:
     """Whether any category's average dropped as far as a regression must, before its evidence is counted."""
     return any(
-        before - _average(scores) >= drop
+        float(before - _average(scores)) >= drop
         for category, scores in now.items()
         if any(scores.values())
         and (before := _baseline([run[category] for run in baseline if category in run])) is not None
@@ -133,7 +133,8 @@ class _Measured:
         fell = None if self.baseline is None else self.baseline - self.current
         if fell is None:
             verdict = RegressionVerdict.NO_BASELINE
-        elif fell >= drop:
+        # As a float, since the threshold is one: 16.1 points are a fall by 16.1.
+        elif float(fell) >= drop:
             sure = p_value is not None and p_value <= alpha and self.runs >= enough_runs
             verdict = RegressionVerdict.REGRESSION if sure else RegressionVerdict.SUSPECTED
         elif p_value is not None and p_value <= _ALPHA:
