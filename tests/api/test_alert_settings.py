@@ -137,6 +137,9 @@ async def test_an_address_that_may_not_be_called_is_refused_by_its_field(
         problem = await api.problem(method, path, sent)
         (error,) = problem["errors"]
         assert (error["path"], error["code"]) == ("alerts.webhookUrl", code), problem
+        # Whoever meant a receiver of their own network reads where it may be named.
+        told = "TESTING_REGRESSION_WEBHOOK_URL" in error["message"]
+        assert told == (code == "address_not_public"), problem
     assert (await api("GET", "/integrations")).json()["meta"]["total"] == 1
 
 

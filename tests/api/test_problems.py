@@ -8,9 +8,11 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from proctor_api.problems import field_problems, kinds
+from proctor_contracts.alerts import AlertSettings
 from proctor_contracts.cases import CaseFields
 from proctor_contracts.schemas.cases import BulkCases
 from proctor_contracts.schemas.integrations import HandlerCreate
+from proctor_contracts.schemas.schedules import SchedulePreview
 from tests.api.conftest import case
 
 
@@ -107,6 +109,30 @@ def test_a_wrong_value_says_what_would_be_right(document: dict[str, Any], path: 
     found = problems(CaseFields, document)
     assert list(found) == [path]
     assert part in found[path]
+
+
+@pytest.mark.parametrize(
+    ("model", "document", "path", "message"),
+    [
+        (
+            AlertSettings,
+            {"webhookSecret": "whsec_abc"},
+            "webhookSecret",
+            'should be {"secret": "NAME"}, the name of a secret instead of its value',
+        ),
+        (CaseFields, case(budget=5), "budget", "should be an object"),
+        (
+            SchedulePreview,
+            {"cronExpression": "0 3 * * *", "after": "2026-03-29T00:00:00"},
+            "after",
+            "should say its time zone, as 2026-03-29T00:00:00Z does",
+        ),
+    ],
+)
+def test_no_name_of_a_class_is_in_a_message(
+    model: type[BaseModel], document: dict[str, Any], path: str, message: str
+) -> None:
+    assert problems(model, document) == {path: message}
 
 
 def test_integral_floats_are_integers() -> None:

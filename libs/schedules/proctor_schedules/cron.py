@@ -97,7 +97,8 @@ def _fields(text: str) -> Sequence[str]:
     fields = text.split()
     if len(fields) != _FIELDS:
         names = ", ".join(field.name for field in FIELDS)
-        message = f"there are {len(fields)} fields; exactly five are read: {names}{_meant(fields)}"
+        count = "is 1 field" if len(fields) == 1 else f"are {len(fields)} fields"
+        message = f"there {count}; exactly five are read: {names}{_meant(fields)}"
         raise ScheduleFault("cron_field_count", message)
     return fields
 

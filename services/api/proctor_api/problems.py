@@ -33,7 +33,9 @@ _MESSAGES = {
     "extra_forbidden": "is not a known field",
     "json_invalid": "is not valid JSON",
     "finite_number": "should be a finite number",
+    "timezone_aware": "should say its time zone, as 2026-03-29T00:00:00Z does",
 }
+_OBJECTS = {"SecretRef": 'should be {"secret": "NAME"}, the name of a secret instead of its value'}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,9 @@ def _message(error: Mapping[str, Any], kind: str, path: str) -> tuple[str, str |
         return str(error["msg"]), _LATER
     if kind == "value_error":
         return str(context.get("error", error["msg"])), None
+    if kind == "model_type":
+        # Pydantic names its class, which nobody outside can look up.
+        return _OBJECTS.get(str(context.get("class_name")), "should be an object"), None
     text = _MESSAGES.get(kind, str(error["msg"]))
     for start in ("Input ", "String ", "List ", "Tuple ", "Dictionary ", "Value "):
         text = text.removeprefix(start)

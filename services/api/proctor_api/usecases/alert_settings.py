@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proctor_api.errors import bad_request
-from proctor_chassis.egress.policy import check_url
+from proctor_chassis.egress.policy import Refusal, check_url
 from proctor_chassis.egress.rules import PublicOnly
 from proctor_contracts.alerts import AlertSettings
 from proctor_contracts.egress import EgressRefused
@@ -16,6 +16,9 @@ from proctor_contracts.schemas.common import FieldProblem
 __all__ = ["alert_settings", "patched_alerts", "shown_alerts"]
 
 _URL = "alerts.webhookUrl"
+_OWN_NETWORK = (
+    "an address in a private network is for TESTING_REGRESSION_WEBHOOK_URL, where Proctor is started"
+)
 
 
 def alert_settings(body: AlertSettings | None) -> dict[str, Any] | None:
@@ -63,4 +66,5 @@ def _public(url: str) -> str:
     try:
         return str(check_url(PublicOnly(), url).url)
     except EgressRefused as error:
-        raise bad_request([FieldProblem(path=_URL, message=error.reason, code=error.code)]) from error
+        message = f"{error.reason}; {_OWN_NETWORK}" if error.code == Refusal.NOT_PUBLIC else error.reason
+        raise bad_request([FieldProblem(path=_URL, message=message, code=error.code)]) from error
