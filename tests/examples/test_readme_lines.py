@@ -48,8 +48,8 @@ def running_platform(state: Path, **more: str) -> Iterator[tuple[str, str]]:
 
 def lines_of_the_readme() -> str:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```bash\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
-    return str(block)
+    blocks: list[str] = re.findall(r"^```bash\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    return "".join(blocks)
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the README's lines use curl")
@@ -65,7 +65,7 @@ def test_the_lines_in_the_readme_do_what_it_says(tmp_path: Path) -> None:
             )
             assert done.returncode == 0, done.stderr + done.stdout
     answers = [json.loads(line)["data"] for line in done.stdout.splitlines() if line.startswith('{"data"')]
-    key_, results, compared, cancelled = answers
+    key_, results, compared, cancelled, schedule, ticks, alerts, own, muted, unset = answers
     assert key_["kind"] == "public"
     assert done.stdout.count("event: run.completed") == 2
     assert results["status"] == "completed"
@@ -73,3 +73,11 @@ def test_the_lines_in_the_readme_do_what_it_says(tmp_path: Path) -> None:
     assert "<testsuites" in done.stdout
     assert compared["counts"] == {"still_passing": 1}
     assert cancelled["id"] == compared["runB"]
+    assert len(schedule["nextRuns"]) == 3
+    assert schedule["timezone"] == "Europe/Kyiv"
+    assert (ticks, alerts) == ([], [])
+    assert [answer["alerts"] and answer["alerts"]["muted"] for answer in (own, muted, unset)] == [
+        False,
+        True,
+        None,
+    ]
