@@ -308,7 +308,9 @@ async def test_a_patch_changes_the_named_fields_and_counts_from_now_only_for_ano
     schedule = await made(api, bot)
     one = f"{PATH}/{schedule['id']}"
     time.pass_(3_600)
+    await api.data("PATCH", one, {"notifications": {"onRecovery": True}})
     renamed = await api.data("PATCH", one, {"name": "Weekly", "notifications": {"threshold": 3}})
+    assert renamed["notifications"]["onRecovery"] is True, "what is not named stays"
     assert (renamed["name"], renamed["notifications"]["threshold"]) == ("Weekly", 3)
     assert renamed["updatedAt"] > schedule["updatedAt"]
     counted = (await row(database, schedule["id"])).counted_from

@@ -6,6 +6,7 @@ import asyncio
 import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -28,9 +29,12 @@ MODULE = "proctor_runner"
 
 @dataclass
 class Stage:
+    """A broker, a bot, and what runners say of this test's run: a killed one's jobs come back much later."""
+
     url: str
     bus: RabbitBus
     bot: StubProvider
+    run: UUID = field(default_factory=uuid4)
     facts: list[CaseExecuted] = field(default_factory=list)
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -44,9 +48,11 @@ class Stage:
         )
         agent = agent_snapshot(provider=Provider.HTTP, model=None, endpoint=endpoint)
         checks = [{"kind": "regex", "pattern": "^You said: Добрий"}]
-        return job(attempt=attempt, agent=agent, assertions=checks)
+        return job(run_id=self.run, attempt=attempt, agent=agent, assertions=checks)
 
     async def collect(self, fact: CaseExecuted, _meta: Meta) -> None:
+        if fact.run_id != self.run:
+            return
         async with self.changed:
             self.facts.append(fact)
             self.changed.notify_all()
@@ -107,7 +113,7 @@ async def test_a_runner_calls_tools_where_the_core_is_with_a_secret_that_nothing
         }
         async with service_process(MODULE, **env) as runner:
             await runner.logged("service.started")
-            await stage.bus.publish(gateway_job(handlers=tools, agent_fields=fields))
+            await stage.bus.publish(gateway_job(run_id=stage.run, handlers=tools, agent_fields=fields))
             (fact,) = await stage.facts_are(1)
             assert await runner.end() == 0
             assert not any("canary-value" in str(event) for event in runner.events)

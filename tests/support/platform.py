@@ -370,6 +370,14 @@ class Platform:
     async def run_row(self, run_id: UUID) -> Any:
         return (await self.rows("SELECT * FROM test_runs WHERE id = :run", run=run_id))[0]
 
+    async def recorded(self, run: RunView, passed: int) -> None:
+        """Wait until so many passes are written down: the next case may begin before that."""
+
+        async def row() -> Any:
+            return await self.run_row(run.id)
+
+        await self.eventually(row, lambda row: row.passed >= passed)
+
     async def eventually(self, look: Callable[[], Awaitable[T]], holds: Callable[[T], bool]) -> T:
         """Look until it holds."""
         never = asyncio.Event()

@@ -69,7 +69,9 @@ def choose(
     reason = _not_rerun(findings, policy) if suspected else None
     asked = "a rerun was asked for" if reason is None else f"not rerun: {reason}"
     fallen = [category_change(name, findings.categories[name]) for name in regressed]
-    fallen += [category_change(name, findings.categories[name], note=asked) for name in suspected]
+    for place, name in enumerate(suspected):
+        note = asked if reason or place < MOST_CATEGORIES else f"not rerun: more than {MOST_CATEGORIES}"
+        fallen.append(category_change(name, findings.categories[name], note=note))
     drafts: list[tuple[AlertKind, Sequence[CategoryChange]]] = []
     if fallen:
         drafts.append((AlertKind.REGRESSION if regressed else AlertKind.SUSPECTED, fallen))

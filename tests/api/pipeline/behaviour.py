@@ -131,10 +131,7 @@ async def test_cancel_is_immediate_and_what_comes_later_changes_nothing(platform
     platform.runner.release(1)
     await platform.runner.took(4)
 
-    async def row() -> Any:
-        return await platform.run_row(run.id)
-
-    await platform.eventually(row, lambda row: row.passed == 1)
+    await platform.recorded(run, 1)
     cancelled = await platform.services.runs.cancel(platform.caller, run.id)
     assert cancelled.status is RunStatus.CANCELLED
     assert cancelled.summary is not None
@@ -476,6 +473,7 @@ async def test_what_a_cancel_left_over_can_be_run_again(platform: Platform) -> N
     await platform.runner.holds(1)
     platform.runner.release(1)
     await platform.runner.holds(1)
+    await platform.recorded(run, 1)
     await platform.services.runs.cancel(platform.caller, run.id)
     platform.runner.release()
     again = await platform.services.runs.rerun(platform.caller, run.id, Rerun(which="unfinished"))

@@ -11,7 +11,7 @@ from uuid import UUID
 from proctor_api.auth import Caller
 from proctor_api.errors import bad_request, not_found
 from proctor_contracts.ids import new_id
-from proctor_contracts.schedules import CaseMode
+from proctor_contracts.schedules import CaseMode, Notifications
 from proctor_contracts.schemas.common import FieldProblem, Listing, Meta
 from proctor_contracts.schemas.schedules import (
     ScheduleCreate,
@@ -184,7 +184,12 @@ class Schedules:
         if body.mode is not None:
             values["mode"] = _written(body.mode)
         if body.notifications is not None:
-            values["notifications"] = _written(body.notifications)
+            # Inside it, too, only what is named changes.
+            new = body.notifications
+            kept = Notifications.model_validate(found.notifications)
+            values["notifications"] = _written(
+                kept.model_copy(update={name: getattr(new, name) for name in new.model_fields_set})
+            )
         if "mode" in named or (switched and active):
             mode = body.mode or CaseMode.model_validate(found.mode)
             await self._playable(unit, caller, found.integration_id, mode)
