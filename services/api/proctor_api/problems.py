@@ -13,12 +13,7 @@ from .errors import ApiError, bad_request, summed_up
 
 __all__ = ["Problems", "field_problems", "kinds", "validation_error"]
 
-LATER_KINDS = frozenset(
-    {
-        "persona_dialog", "goal_dialog", "tool_args", "tool_sequence", "tool_policy", "precedes", "state",
-        "recovery",
-    }
-)  # fmt: skip
+LATER_KINDS = frozenset({"persona_dialog", "goal_dialog"})
 """Kinds that a later release brings."""
 
 _LATER = "not_available_yet"
