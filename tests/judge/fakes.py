@@ -101,6 +101,9 @@ class FakeJudge:
             case _:
                 return answer(request)
 
+    async def prepare(self) -> None:
+        return None
+
     async def aclose(self) -> None:
         """Nothing to release."""
 

@@ -11,6 +11,7 @@ from proctor_contracts.endpoint import HttpEndpoint
 from proctor_contracts.enums import Blame, Provider
 from proctor_llm import LlmError, LlmErrorCode, LlmSettings
 from proctor_llm.limits import Limit
+from proctor_llm.sdk import Sdk
 from tests.llm.conftest import Bench, chat, make_models
 from tests.support.stub_provider import Say, StubProvider
 
@@ -145,3 +146,24 @@ async def test_the_unsaid_answer_of_the_stub_is_polite(bench: Bench) -> None:
     bench.stub.script(Say("scripted"))
     assert (await bench.ask(Provider.HTTP)).text == "scripted"
     assert (await bench.ask(Provider.HTTP)).text == "You said: Hello"
+
+
+async def test_preparing_loads_what_a_first_call_needs(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[str] = []
+    load = Sdk._import
+
+    def counted(self: Sdk, name: str) -> object:
+        loaded.append(name)
+        return load(self, name)
+
+    monkeypatch.setattr(Sdk, "_import", counted)
+    await bench.models.prepare(Provider.OPENAI)
+    assert loaded[0] == "openai"
+    before = list(loaded)
+    await bench.ask(Provider.OPENAI)
+    assert loaded == before
+
+
+@pytest.mark.parametrize("provider", [Provider.HTTP, Provider.REPLAY])
+async def test_preparing_leaves_faults_to_the_first_call(bench: Bench, provider: Provider) -> None:
+    await bench.models.prepare(provider)

@@ -39,6 +39,9 @@ class Scripted:
         assert deadline > 0
         return REPLY
 
+    async def prepare(self) -> None:
+        return None
+
     async def aclose(self) -> None:
         """Nothing to close."""
 

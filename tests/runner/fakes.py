@@ -89,6 +89,9 @@ class FakeAgent:
             case _:
                 return answer(request)
 
+    async def prepare(self) -> None:
+        return None
+
     async def aclose(self) -> None:
         """Nothing to release."""
 

@@ -67,6 +67,10 @@ class AnthropicClient:
 
         return await self._caller.call(attempt, model=request.model, deadline=deadline)
 
+    async def prepare(self) -> None:
+        """Import the SDK and make its client; see LlmClient."""
+        await self._sdk.client()
+
     async def aclose(self) -> None:
         """Close the SDK's client."""
         await self._sdk.aclose()

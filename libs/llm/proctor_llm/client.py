@@ -20,6 +20,14 @@ class LlmClient(Protocol):
         """
         ...
 
+    async def prepare(self) -> None:
+        """Load what the first request needs, so that no conversation waits for it.
+
+        Raises:
+            LlmError: what the first request would raise.
+        """
+        ...
+
     async def aclose(self) -> None:
         """Release connections."""
         ...

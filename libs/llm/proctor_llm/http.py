@@ -71,6 +71,9 @@ class HttpClient:
             attempt, model=request.model, deadline=deadline, try_seconds=self._endpoint.timeout_ms / 1000
         )
 
+    async def prepare(self) -> None:
+        """Nothing is loaded late."""
+
     async def aclose(self) -> None:
         """Hold nothing: the door owns the connections."""
 

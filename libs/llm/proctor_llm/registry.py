@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, assert_never
@@ -75,6 +76,11 @@ class Models:
             if len(self._clients) < _MOST_CLIENTS:
                 self._clients[key] = client
         return client
+
+    async def prepare(self, provider: Provider, endpoint: HttpEndpoint | None = None) -> None:
+        """Load what a provider's first call needs; what is wrong is said by that call."""
+        with contextlib.suppress(LlmError):
+            await self.client(provider, endpoint).prepare()
 
     async def aclose(self) -> None:
         """Close every client; the door stays open, it is its owner's."""

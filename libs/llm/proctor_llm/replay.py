@@ -80,6 +80,9 @@ class ReplayClient:
 
         return await self._caller.call(attempt, model=request.model, deadline=deadline)
 
+    async def prepare(self) -> None:
+        """Nothing is loaded late."""
+
     async def aclose(self) -> None:
         """Hold nothing."""
 
@@ -110,6 +113,10 @@ class RecordingClient:
         async with self._writing:
             await asyncio.to_thread(_append, self._file, line)
         return completion
+
+    async def prepare(self) -> None:
+        """Prepare the client that is recorded."""
+        await self._inner.prepare()
 
     async def aclose(self) -> None:
         """Close the client inside."""

@@ -59,6 +59,7 @@ class Booted:
     """The running platform."""
 
     api: LocalApi
+    models: Models
     bus: InProcessBus
     meters: Meters
 
@@ -173,7 +174,7 @@ async def boot(
                 await service.start()
                 closing.push_async_callback(service.stop)
                 await bus.start(service.subscriptions())
-        yield Booted(api=api, bus=bus, meters=meters)
+        yield Booted(api=api, models=models, bus=bus, meters=meters)
         await bus.pause()
 
 

@@ -32,4 +32,4 @@ async def open_embedded(
     with folder.owned():
         async with boot(folder.database_url, env=env, workers=workers) as platform:
             await platform.api.end_interrupted()
-            yield EmbeddedPlatform(platform.api)
+            yield EmbeddedPlatform(platform.api, models=platform.models)

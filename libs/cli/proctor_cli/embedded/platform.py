@@ -21,6 +21,7 @@ from proctor_contracts.schemas.integrations import (
 )
 from proctor_contracts.schemas.runs import Rerun, ResultsPage, RunCreate, RunDocument, RunEvent, RunView
 from proctor_contracts.stability import StabilityReport
+from proctor_llm.registry import Models
 
 from .refusals import translated
 from .versions import EmbeddedVersions
@@ -36,8 +37,9 @@ class EmbeddedPlatform(EmbeddedVersions):
 
     outlives = False
 
-    def __init__(self, api: LocalApi) -> None:
+    def __init__(self, api: LocalApi, *, models: Models) -> None:
         self._api = api
+        self._models = models
 
     async def upsert_integration(self, integration: IntegrationFields) -> IntegrationView:
         """Create the integration or make the one of its name so."""
@@ -98,8 +100,10 @@ class EmbeddedPlatform(EmbeddedVersions):
             return await self._api.export_cases(integration_id, category=category, language=language)
 
     async def start_run(self, run: RunCreate) -> RunView:
-        """Start a run."""
+        """Start a run, with its provider's SDK loaded: that takes seconds that are not the bot's."""
         with translated():
+            bot = await self._api.find_integration(str(run.integration_id))
+            await self._models.prepare(run.provider or bot.provider, bot.endpoint)
             return await self._api.start_run(run)
 
     async def get_run(self, run_id: UUID) -> RunView:
