@@ -15,6 +15,7 @@ from .verdicts import RegressionVerdict
 
 __all__ = [
     "AlertKind",
+    "AlertPayload",
     "AlertSettings",
     "CategoryChange",
     "DeliveryState",
@@ -104,11 +105,8 @@ class ModelChange(Wire):
     now: tuple[str, ...]
 
 
-class RegressionPayload(Wire):
-    """The body of a webhook about scores: the first seven fields are those that receivers always had.
-
-    Averages are of first attempts, rounded half up, and leave out what could not be graded.
-    """
+class AlertPayload(Wire):
+    """What every alert says of the run that it is about."""
 
     kind: AlertKind
     alert_id: UUID
@@ -116,6 +114,15 @@ class RegressionPayload(Wire):
     integration_id: UUID
     integration_name: str
     trigger: str
+
+
+class RegressionPayload(AlertPayload):
+    """The body of a webhook about scores.
+
+    Run, integration, trigger and the first four fields here are those that receivers always had.
+    Averages are of first attempts, rounded half up, and leave out what could not be graded.
+    """
+
     threshold_points: Points
     regressions: tuple[CategoryChange, ...]
     current: dict[str, int]
@@ -131,15 +138,9 @@ class RegressionPayload(Wire):
     link: str
 
 
-class NoticePayload(Wire):
+class NoticePayload(AlertPayload):
     """The body of a webhook about a schedule's runs in a row."""
 
-    kind: AlertKind
-    alert_id: UUID
-    run_id: UUID
-    integration_id: UUID
-    integration_name: str
-    trigger: str
     schedule_id: UUID
     schedule_name: str
     runs_in_a_row: int

@@ -22,6 +22,7 @@ from .statistics import t_quantile
 __all__ = [
     "CONFIRMING_TRIALS",
     "DROP",
+    "ENOUGH_RUNS",
     "CategoryFinding",
     "Scores",
     "confirm",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, RowMapping, and_, or_, select, update
@@ -15,6 +15,8 @@ from proctor_store.inserting import insert_for
 from proctor_store.padding import padded
 from proctor_store.session import Unit
 from proctor_store.tables import Integration, Run, RunCase, RunLook, Schedule, TestResult
+
+from . import tally
 
 __all__ = [
     "ASKED",
@@ -40,42 +42,26 @@ __all__ = [
 SETTLED, ASKED, REFUSED = "settled", "asked", "refused"
 """Where a look stands: nothing is open, a rerun was asked for, the rerun cannot be had."""
 
-PAGE = 500
-"""Results held at once."""
-
 RUNS = 25
 """Runs read at once; each carries the settings it was started with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunFacts:
-    """What a look knows of a run; `alerts` is the integration's own, `runner` and `weather` its settings'.
-
-    `summary` and `gate_decision` are read of the run itself only, not of those it is compared with.
-    """
+class Played:
+    """A run that is over or about to be: what it is compared by; `runner` and `weather` are its settings'."""
 
     id: UUID
     account_id: UUID
     integration_id: UUID
-    integration_name: str
-    alerts: Mapping[str, Any] | None
     status: str
     mode: str
-    trigger: str
     prompt_overridden: bool
     compare_run_id: UUID | None
     rerun_of: UUID | None
     confirms_run_id: UUID | None
-    schedule_id: UUID | None
     completed_at: datetime
-    agent_models: Sequence[str]
-    judge_models: Sequence[str]
-    agent_fingerprints: Sequence[str] | None
-    judge_fingerprints: Sequence[str] | None
     runner: str
     weather: tuple[str, ...]
-    summary: Mapping[str, Any] | None = None
-    gate_decision: Mapping[str, Any] | None = None
 
     @property
     def comparable(self) -> bool:
@@ -94,38 +80,23 @@ class RunFacts:
         return self.runner == other.runner and self.weather == other.weather
 
 
-class Played(Protocol):
-    """What earlier runs are found by: a run that is over, or is about to be."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts(Played):
+    """What a look knows of a run; `alerts` is the integration's own.
 
-    @property
-    def id(self) -> UUID:
-        """The run."""
-        ...
+    `summary` and `gate_decision` are read of the run itself only, not of those it is compared with.
+    """
 
-    @property
-    def account_id(self) -> UUID:
-        """Whose it is."""
-        ...
-
-    @property
-    def integration_id(self) -> UUID:
-        """The bot it tried."""
-        ...
-
-    @property
-    def completed_at(self) -> datetime:
-        """Its end."""
-        ...
-
-    @property
-    def runner(self) -> str:
-        """The loop that played it."""
-        ...
-
-    @property
-    def weather(self) -> tuple[str, ...]:
-        """The faults its tools had on purpose."""
-        ...
+    integration_name: str
+    alerts: Mapping[str, Any] | None
+    trigger: str
+    schedule_id: UUID | None
+    agent_models: Sequence[str]
+    judge_models: Sequence[str]
+    agent_fingerprints: Sequence[str] | None
+    judge_fingerprints: Sequence[str] | None
+    summary: Mapping[str, Any] | None = None
+    gate_decision: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +123,7 @@ _RUN = (
     Run.agent_models, Run.judge_models, Run.agent_fingerprints, Run.judge_fingerprints, Run.settings,
     Integration.name.label("integration_name"), Integration.alerts,
 )  # fmt: skip
+_SCORES = (TestResult.run_id, TestResult.case_id, TestResult.history, RunCase.category)
 _NAMES = tuple(one.name for one in fields(LookRecord))
 _LOOK = tuple(RunLook.__table__.c[name] for name in _NAMES)
 
@@ -204,27 +176,8 @@ async def played(unit: Unit, run_ids: Collection[UUID], categories: Collection[s
 async def pages(unit: Unit, run_ids: Iterable[UUID]) -> AsyncIterator[Sequence[RowMapping]]:
     """Read the results of some runs, some at a time: run, case, the category it had there, its attempts."""
     for run_id in run_ids:
-        query = (
-            select(
-                TestResult.run_id,
-                TestResult.case_id,
-                TestResult.ordinal,
-                TestResult.history,
-                RunCase.category,
-            )
-            .join(RunCase, (RunCase.run_id == TestResult.run_id) & (RunCase.case_id == TestResult.case_id))
-            .where(TestResult.run_id == run_id)
-            .order_by(TestResult.ordinal)
-            .limit(PAGE)
-        )
-        last = -1
-        while True:
-            page = (await unit.connection.execute(query.where(TestResult.ordinal > last))).mappings().all()
-            if page:
-                yield page
-                last = page[-1]["ordinal"]
-            if len(page) < PAGE:
-                break
+        async for page in tally.read(unit, run_id, _SCORES):
+            yield page
 
 
 async def of_schedule(unit: Unit, run: RunFacts, *, take: int) -> Sequence[tuple[str, str | None]]:
@@ -314,7 +267,7 @@ def _runs() -> Any:
 
 
 def _comparable(run: Played, when: ColumnElement[bool]) -> Any:
-    """The SQL half of `RunFacts.comparable`."""
+    """The SQL half of `Played.comparable`."""
     return _runs().where(
         Run.account_id == run.account_id,
         Run.integration_id == run.integration_id,
